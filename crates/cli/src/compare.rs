@@ -14,6 +14,7 @@ pub(crate) mod parquet;
 mod sample;
 mod sensitivity;
 mod tables;
+mod validation;
 mod why;
 
 use blksched::Catalogue;
@@ -92,9 +93,6 @@ fn parsed(scene: &Scene, stage: &Stage, contenders: &[Contender]) -> Result<(), 
 
 fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failure> {
     let Compared { stage, verdict, .. } = compared;
-    if output::is_kept() {
-        output::keep(json::text(compared), html(compared, arguments.wide));
-    }
     let text = match (arguments.json, arguments.csv, arguments.emit, &verdict.unranked) {
         (true, ..) => json::text(compared),
         (_, true, ..) => csv::text(compared),
@@ -113,12 +111,13 @@ fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failur
 /// A comparison's text, JSON and HTML.
 #[cfg(feature = "sweep")]
 pub(crate) fn rendered(compared: &Compared) -> (String, String, String) {
-    (page(compared, TableStyle::Text, false, false), json::text(compared), html(compared, false))
+    (page(compared, TableStyle::Text, false, false), json::text(compared), html(compared))
 }
 
 /// The tables, for a notebook.
-fn html(compared: &Compared, wide: bool) -> String {
-    let tables = tables::all(&compared.measured, compared.stage.plan.has_programs(), wide);
+#[cfg(feature = "sweep")]
+fn html(compared: &Compared) -> String {
+    let tables = tables::all(&compared.measured, compared.stage.plan.has_programs(), false);
     tables.iter().chain(&extra::worth(&compared.worth)).map(Table::html).collect()
 }
 

@@ -1,7 +1,6 @@
 //! `blksched explain`: where each I/O's time went, and who waited for whom.
 
 mod arguments;
-mod explained;
 mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
@@ -13,10 +12,12 @@ mod watch;
 use std::collections::BTreeSet;
 
 use blksched::{Catalogue, Instant, SubmitterId};
-use blksched_lab::scene::{Stage, notes_on, unthrottled};
+use blksched_lab::Error;
+use blksched_lab::scene::Stage;
 use blksched_lab::why::names::Names;
+use blksched_lab::why::{ExplainedRun, Explanation};
 use blksched_measure::Reasons;
-use blksched_simulate::story::{StoriesAsked, Storyteller};
+use blksched_simulate::story::StoriesAsked;
 
 use crate::failure::Failure;
 use crate::input::in_turn;
@@ -24,7 +25,7 @@ use crate::output;
 #[cfg(feature = "pictures")]
 use crate::report;
 pub(crate) use arguments::ExplainArguments;
-use explained::Explained;
+use text::Besides;
 pub(crate) use watch::{Outputs, watch};
 
 pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result<(), Failure> {
@@ -40,8 +41,7 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
 fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene.scene();
     let contender = stage.one_contender(arguments.elevator.as_ref(), scene, catalogue)?;
-    let mut notes: Vec<String> = notes_on(std::slice::from_ref(&contender)).chain(stage.notes()).collect();
-    notes.extend(unthrottled(std::slice::from_ref(&contender), scene.wbt_lat_usec));
+    let mut notes = Explanation::notes_before(&stage, scene, &contender);
     let names = Names::of(&stage.plan);
     let asked = asked(arguments, &names)?;
     if arguments.scene.parse_only {
@@ -51,27 +51,25 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
     let trial = stage.trial(scene, &contender, limit);
     let (findings, teller) = watch(&trial, &names, &arguments.outputs, asked, Reasons::new())?;
     notes.extend(stage.gave_up(findings.jobs.iter().map(|job| job.trouble.gave_up)));
-    notes.extend(nothing_found(arguments, &teller));
-    let explained = Explained {
-        arguments,
+    let run = ExplainedRun {
         workload: stage.workload.name.clone(),
         scheduler: contender.name.clone(),
         disk: Some(stage.disk.name.clone()),
+        seed: trial.seed,
         elapsed: findings.elapsed,
-        names,
         plan: Some(&stage.plan),
-        teller: &teller,
         notes,
     };
+    let explanation = Explanation::of(run, &teller, &names);
     #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
-        let summary = text::summary(&explained);
-        let (told, json) = ((summary.0, &summary.1), json::text(&explained));
+        let summary = text::summary(&explanation);
+        let (told, json) = ((summary.0, &summary.1), json::text(&explanation));
         let of = (&stage, scene, &contender);
         let written = report::explained(&arguments.pictures, of, &trial, told, json)?;
         output::print(&output::notes(&written))?;
     }
-    print(&explained)
+    print(arguments, &explanation)
 }
 
 /// Explains a server's recording.
@@ -84,44 +82,55 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
     let (log, names) = server::read(file)?;
     let asked = asked(arguments, &names)?;
     let (recorded, teller) = server::explain(file, &log, &names, &arguments.outputs, asked, catalogue)?;
-    let explained = Explained {
-        arguments,
+    let run = ExplainedRun {
         workload: file.to_owned(),
         scheduler: recorded.elevator,
         disk: None,
+        seed: arguments.scene.seed,
         elapsed: recorded.end.since(Instant::ZERO),
-        names,
         plan: None,
-        teller: &teller,
-        notes: nothing_found(arguments, &teller).into_iter().collect(),
+        notes: Vec::new(),
     };
+    let explanation = Explanation::of(run, &teller, &names);
     #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
-        let summary = text::summary(&explained);
-        let (told, json) = ((summary.0, &summary.1), json::text(&explained));
-        let of = (file, &log, &explained.names);
+        let summary = text::summary(&explanation);
+        let (told, json) = ((summary.0, &summary.1), json::text(&explanation));
+        let of = (file, &log, &names);
         let written = report::recorded(&arguments.pictures, of, told, json, catalogue)?;
         output::print(&output::notes(&written))?;
     }
-    print(&explained)
+    print(arguments, &explanation)
 }
 
 /// Writes the rows that were asked for, and prints the text.
-fn print(explained: &Explained<'_>) -> Result<(), Failure> {
+fn print(arguments: &ExplainArguments, explanation: &Explanation) -> Result<(), Failure> {
     #[cfg(feature = "parquet")]
-    if let Some(place) = explained.arguments.rows.place()? {
-        parquet::write(&place, explained)?;
+    if let Some(place) = arguments.rows.place()? {
+        parquet::write(&place, explanation)?;
     }
-    let text = if explained.arguments.json { json::text(explained) } else { text::text(explained) };
+    let besides = match (arguments.request, arguments.at, arguments.blame) {
+        (Some(_), ..) => Besides::Pieces,
+        (None, Some(_), _) => Besides::Nothing,
+        (None, None, true) => Besides::WholeBlame,
+        (None, None, false) => Besides::Blame,
+    };
+    let text = if arguments.json { json::text(explanation) } else { text::text(explanation, besides) };
     Ok(output::print(&text)?)
+}
+
+/// An explanation as the command line prints it: text and JSON.
+#[cfg(feature = "sweep")]
+pub(crate) fn rendered(explanation: &Explanation) -> (String, String) {
+    (text::text(explanation, Besides::Blame), json::text(explanation))
 }
 
 /// How many I/Os to show for one moment, unless the user gives a number.
 const AT_A_MOMENT: usize = 20;
 
 fn asked(arguments: &ExplainArguments, names: &Names) -> Result<StoriesAsked, Failure> {
-    let by: Result<BTreeSet<SubmitterId>, Failure> = match &arguments.process {
-        Some(process) => names.find(process).map_err(|why| Failure::Input(format!("--process {process}: {why}"))),
+    let by: Result<BTreeSet<SubmitterId>, Error> = match &arguments.process {
+        Some(process) => names.find(process).map_err(|why| why.within(format!("--process {process}")).into()),
         None => Ok(BTreeSet::new()),
     };
     let usual = match (arguments.blame, arguments.at) {
@@ -132,17 +141,4 @@ fn asked(arguments: &ExplainArguments, names: &Names) -> Result<StoriesAsked, Fa
     let slowest = arguments.slowest.map_or(usual, |slowest| slowest as usize);
     let at = arguments.at.map(|at| Instant::ZERO + at);
     Ok(StoriesAsked { slowest, nth: arguments.request, at, by: by? })
-}
-
-/// Why there is no I/O to show; `None` if there is one.
-fn nothing_found(arguments: &ExplainArguments, teller: &Storyteller) -> Option<String> {
-    let total: u64 = teller.blame().totals().map(|(_, total)| total.ios).sum();
-    match (teller.matched(), arguments.request, arguments.at) {
-        (1.., ..) => None,
-        (0, Some(nth), _) => {
-            Some(format!("I/O {nth} did not end in this run; they are numbered from 1 to about {total}"))
-        }
-        (0, None, Some(at)) => Some(format!("no I/O was in flight at {at}")),
-        (0, None, None) => Some("no I/O ended in this run; --time makes it longer".to_owned()),
-    }
 }

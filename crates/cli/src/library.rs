@@ -1,5 +1,5 @@
-//! What other languages' packages call: `blksched_lab` with this machine's files, results as Arrow, and a comparison's
-//! renderings. [`answer`] runs a verb by its words and returns what it prints.
+//! What other languages' packages call: `blksched_lab` with this machine's files, results as Arrow, and the renderings
+//! of what it answers.
 
 mod compared;
 mod many;
@@ -7,33 +7,17 @@ mod one;
 mod planned;
 mod tuning;
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use blksched_lab::why::Explanation;
 
-use blksched::Catalogue;
-use blksched::author::Entry;
-use blksched_workloads::fio::Text;
-use clap::Parser;
-
-use crate::args::{Arguments, Verb};
 use crate::failure::Failure;
 pub use crate::input::OnDisk;
 pub use crate::scene::host;
-use crate::{interrupt, output, typed};
+use crate::typed;
 pub use compared::{compare, figures, rendered};
 pub use many::{Spec, many};
-pub use one::Simulation;
+pub use one::{Simulation, blame};
 pub use planned::{plan_rows, plan_size};
 pub use tuning::{CheckedSettings, Tuning};
-
-/// What to run.
-#[derive(Clone, Debug, Default)]
-pub struct LibraryJob {
-    /// Words of the command line: built-in workloads, programs, files.
-    pub words: Vec<String>,
-    /// A job file in memory: its name for messages, and its text.
-    pub text: Option<(String, String)>,
-}
 
 /// An error.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,61 +30,35 @@ pub struct Error {
     pub line: Option<u32>,
     /// Counted from 1.
     pub column: Option<u32>,
+    /// The word that was not understood, if it is one.
+    pub word: Option<String>,
+    /// The word that was probably meant.
+    pub nearest: Option<String>,
     /// Whether the input was wrong, as opposed to something outside.
     pub is_input: bool,
 }
 
-/// A verb's answer.
+/// An answer as the command line prints it.
 #[derive(Clone, Debug, Default)]
-pub struct VerbAnswer {
-    /// The printed text.
+pub struct Rendered {
+    /// For people.
     pub text: String,
-    /// The output of `--json`; empty if the verb has none.
+    /// The document of docs/schema.md.
     pub json: String,
     /// Its tables, for a notebook.
     pub html: String,
 }
 
-/// Runs a verb with these elevators besides the built-in ones, and returns what it prints; it ends early once `stop` is
-/// true.
-///
-/// # Errors
-/// The verb's own.
-pub fn answer(
-    verb: &str,
-    job: &LibraryJob,
-    options: &[String],
-    own: &[Entry],
-    stop: &Arc<AtomicBool>,
-) -> Result<VerbAnswer, Error> {
-    interrupt::by_caller(stop.clone());
-    let verb = parse(verb, job, options)?;
-    let (done, kept) = output::kept(|| crate::run(&verb, &Catalogue::builtin().with(own)));
-    done?;
-    Ok(VerbAnswer { text: kept.text, json: kept.json, html: kept.html })
-}
-
-/// Parses a verb and its words.
-fn parse(verb: &str, job: &LibraryJob, options: &[String]) -> Result<Verb, Error> {
-    let words = ["blksched", verb].into_iter().chain(options.iter().map(String::as_str));
-    let words = words.chain(["--"]).chain(job.words.iter().map(String::as_str));
-    let words = words.filter(|word| *word != "--" || !job.words.is_empty());
-    let parsed = Arguments::try_parse_from(words).map_err(|error| Error::said(&error.to_string(), true))?;
-    let mut verb = parsed.verb;
-    let text = job.text.clone().map(|(name, text)| Text { name, text });
-    match &mut verb {
-        Verb::Compare(compare) => compare.scene.typed = text,
-        Verb::Simulate(simulate) => simulate.scene.typed = text,
-        Verb::Explain(explain) => explain.scene.typed = text,
-        _ => {}
-    }
-    Ok(verb)
+/// An explanation as the command line prints it.
+pub fn explained(explanation: &Explanation) -> Rendered {
+    let (text, json) = crate::explain::rendered(explanation);
+    Rendered { text: anstream::adapter::strip_str(&text).to_string(), json, html: explanation.blame.table(60).html() }
 }
 
 /// Runs the whole command line, for packages that include it, and returns its exit code.
 pub fn main(words: &[String]) -> u8 {
-    let (rest, said) = typed::split(words.iter().map(std::ffi::OsString::from));
-    match crate::main_of(rest, said, &[]) {
+    let (rest, typed) = typed::split(words.iter().map(std::ffi::OsString::from));
+    match crate::main_of(rest, typed, &[]) {
         Ok(()) => 0,
         Err(failure) => failure.print(),
     }
@@ -109,11 +67,11 @@ pub fn main(words: &[String]) -> u8 {
 impl Error {
     /// Input that was not understood, with the place that the text names.
     pub fn input(text: &str) -> Error {
-        Error::said(text, true)
+        Error::of_text(text, true)
     }
 
     /// An error with the place that its text names.
-    fn said(text: &str, is_input: bool) -> Error {
+    fn of_text(text: &str, is_input: bool) -> Error {
         let message = anstream::adapter::strip_str(text.trim()).to_string();
         let message = message.strip_prefix("error: ").unwrap_or(&message).to_owned();
         let place = message.lines().find_map(|line| line.trim_start().strip_prefix("--> "));
@@ -121,20 +79,21 @@ impl Error {
             Some((file, line, column)) => (Some(file.to_owned()), Some(line), column),
             None => (None, None, None),
         };
-        Error { message, file, line, column, is_input }
+        Error { message, file, line, column, word: None, nearest: None, is_input }
     }
 }
 
 impl From<Failure> for Error {
     fn from(failure: Failure) -> Error {
-        Error::said(&failure.text(), matches!(failure, Failure::Input(_) | Failure::Excerpts(_)))
+        Error::of_text(&failure.text(), matches!(failure, Failure::Input(_) | Failure::Excerpts(_)))
     }
 }
 
 impl From<blksched_lab::Error> for Error {
     fn from(error: blksched_lab::Error) -> Error {
         let place = error.place();
-        let error: Error = Failure::from(error).into();
+        let (word, nearest) = (error.word().map(str::to_owned), error.nearest().map(str::to_owned));
+        let error = Error { word, nearest, ..Failure::from(error).into() };
         match place {
             Some(at) => Error {
                 file: Some(at.file),
@@ -166,31 +125,43 @@ fn placed(text: &str) -> Option<(&str, u32, Option<u32>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blksched_lab::{Comparison, Scene};
+    use std::sync::atomic::AtomicBool;
 
-    fn job(text: &str) -> LibraryJob {
-        LibraryJob { words: Vec::new(), text: Some(("my.fio".to_owned(), text.to_owned())) }
-    }
-
-    fn ask(verb: &str, job: &LibraryJob, options: &[&str]) -> Result<VerbAnswer, Error> {
-        let options: Vec<String> = options.iter().map(|word| (*word).to_owned()).collect();
-        answer(verb, job, &options, &[], &Arc::default())
+    fn asked(job: &str, elevators: &[&str]) -> Result<Rendered, Error> {
+        let scene = Scene { time: "10ms".parse().ok(), ..Scene::of_jobs("my.fio", job, "null") };
+        let elevators = elevators.iter().map(|&name| name.to_owned()).collect();
+        let comparison = Comparison { elevators, ..Comparison::of(scene, 2) };
+        compare(&comparison, &[], &AtomicBool::new(false)).map(|compared| rendered(&compared))
     }
 
     #[test]
     fn a_mistake_has_its_file_line_and_column() {
-        let error = ask("compare", &job("[a]\nrw=raedrand\n"), &[]).unwrap_err();
+        let error = asked("[a]\nrw=raedrand\n", &[]).unwrap_err();
         assert_eq!((error.file.as_deref(), error.line, error.column), (Some("my.fio"), Some(2), Some(4)), "{error:?}");
         assert!(error.is_input && !error.message.contains('\x1b'), "{error:?}");
-        let error = ask("compare", &job("[a]\nrw=read\nsize=1m\n"), &["--frobnicate"]).unwrap_err();
-        assert!(error.message.contains("--frobnicate") && error.file.is_none(), "{error:?}");
+        let error = asked("[a]\nrw=read\nsize=1m\n", &["none", "bfqq"]).unwrap_err();
+        assert!(error.message.contains("bfqq") && error.file.is_none() && error.is_input, "{error:?}");
+        assert_eq!((error.word.as_deref(), error.nearest.as_deref()), (Some("bfqq"), Some("bfq")));
     }
 
     #[test]
     fn a_comparison_comes_as_text_json_and_html() {
-        let options = ["--disk", "null", "--time", "10ms", "--seeds", "2", "--elevators", "none,mq-deadline"];
-        let answer = ask("compare", &job("[a]\nrw=randread\nsize=1m\ntime_based\nruntime=1\n"), &options).unwrap();
+        let job = "[a]\nrw=randread\nsize=1m\ntime_based\nruntime=1\n";
+        let answer = asked(job, &["none", "mq-deadline"]).unwrap();
         assert!(answer.json.starts_with('{') && answer.json.contains("blksched/compare/"), "{}", answer.json);
         assert!(answer.text.contains("mq-deadline") && answer.html.contains("<td"), "{answer:?}");
+    }
+
+    #[test]
+    fn an_explanation_comes_as_values_and_as_text_and_json() {
+        let job = "[a]\nrw=randread\nsize=1m\ntime_based\nruntime=1\n";
+        let scene = Scene { time: "10ms".parse().ok(), ..Scene::of_jobs("my.fio", job, "fixed") };
+        let explanation = Simulation::run(&scene, None, &[]).unwrap().explain(2).unwrap();
+        assert_eq!(explanation.stories.len(), 2);
+        let printed = explained(&explanation);
+        assert!(printed.json.contains("blksched/explain/1") && printed.html.contains("<td"), "{printed:?}");
+        assert!(printed.text.contains(&explanation.stories[0].what), "{printed:?}");
     }
 
     #[test]

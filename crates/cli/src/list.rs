@@ -7,6 +7,7 @@ mod programs;
 
 use blksched::Catalogue;
 use blksched::author::{Entry, Preset};
+use blksched_lab::lists::{disks, elevator, elevators, knobs, workloads};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset};
 use blksched_text::{did_you_mean, path_of_name};
@@ -50,51 +51,6 @@ pub(crate) fn run(arguments: &ListArguments, catalogue: &Catalogue) -> Result<()
     }
     let text: Vec<String> = tables.iter().map(|table| render(table, TableStyle::Text)).collect();
     Ok(output::print(&text.join("\n"))?)
-}
-
-fn elevators(catalogue: &Catalogue) -> Table {
-    let columns = [("name", "elevator"), ("kernels", "kernels"), ("summary", "character"), ("knobs", "knobs")];
-    let mut table = words("elevators", &columns);
-    for entry in catalogue.entries() {
-        let kernels: Vec<String> = entry.presets.iter().map(|preset| preset.kernel.to_string()).collect();
-        let knobs: Vec<&str> = entry.knobs.iter().map(|knob| knob.name).collect();
-        let (kernels, knobs) = (kernels.join(", "), knobs.join(", "));
-        table.row([entry.name.into(), kernels.into(), entry.summary.into(), knobs.into()]);
-    }
-    table.note(
-        "name[@kernel][+mechanism=variant] names one; `blksched list NAME` shows what its mechanisms and knobs do",
-    );
-    table
-}
-
-fn disks() -> Table {
-    let mut table = words("disks", &[("name", "disk"), ("description", "what it is")]);
-    for (name, description) in blksched_disks::preset_descriptions() {
-        table.row([name.into(), description.into()]);
-    }
-    table.note(
-        "`blksched list NAME` prints a data sheet; a TOML file of your own works too, and so do raid5:4xhdd-7200 \
-         (,failed=1 or ,rebuild=10%) and iocost:MODEL, an SSD of six known figures (`blksched list iocost`)",
-    );
-    table
-}
-
-fn workloads() -> Table {
-    let mut table = words("workloads", &[("name", "workload"), ("about", "what it asks")]);
-    for builtin in BUILTINS {
-        table.row([builtin.name.into(), builtin.about.into()]);
-    }
-    for program in PROGRAMS {
-        table.row([program.name.into(), program.about.into()]);
-    }
-    let programs: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
-    table.note(format!(
-        "`blksched list NAME` prints a job file to copy; or any fio job file (`blksched list fio` shows the options), \
-         or a recorded trace (`blksched list replay`); {} are programs, which take parameters, as in \
-         dd:size=1g,start=5s: `blksched list dd`",
-        programs.join(", ")
-    ));
-    table
 }
 
 fn fio() -> Table {
@@ -176,8 +132,8 @@ fn cpu() -> Table {
 /// An elevator by its name, with all its kernels or one, or a disk by its name, RAID or file.
 fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let plain = name.split(['@', '+']).next().unwrap_or(name);
-    if let Some(entry) = catalogue.entries().iter().find(|entry| entry.name == plain) {
-        let (entry, note) = if plain == name { (*entry, None) } else { of_one_kernel(name, catalogue)? };
+    if catalogue.entries().iter().any(|entry| entry.name == plain) {
+        let (entry, note) = elevator(name, catalogue)?;
         let mut eras = eras(&entry);
         if let Some(note) = note {
             eras.note(note);
@@ -204,20 +160,6 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     Err(Failure::Input(format!("unknown name `{name}`{near} (known: {})", known.join(", "))))
 }
 
-/// `deadline@2.5.38`: the elevator with the presets of that kernel alone; with a note if that kernel has none of its
-/// own.
-fn of_one_kernel(name: &str, catalogue: &Catalogue) -> Result<(Entry, Option<String>), Failure> {
-    let choice = catalogue.parse(name).map_err(|error| Failure::Input(format!("{name}:{error}")))?;
-    if let Some(at) = name.find('+') {
-        let switched = &name[at..];
-        let message = format!("{name}:{}: `{switched}` switches a mechanism, but all are shown", at + 1);
-        return Err(Failure::Input(format!("{message}: expected {}", &name[..at])));
-    }
-    let presets = choice.entry.presets;
-    let at = presets.iter().position(|preset| preset.kernel == choice.preset.kernel).expect("it is one of them");
-    Ok((Entry { presets: &presets[at..=at], ..choice.entry }, choice.note()))
-}
-
 fn eras(entry: &Entry) -> Table {
     let mut table = words(entry.summary, &[("name", "as of"), ("source", "known from"), ("row", "mechanisms")]);
     for Preset { kernel, source, row, .. } in entry.presets {
@@ -237,55 +179,4 @@ fn mechanisms(entry: &Entry) -> Table {
         }
     }
     table
-}
-
-fn knobs(entry: &Entry, catalogue: &Catalogue) -> Table {
-    let columns = [
-        ("name", "knob"),
-        ("unit", "unit"),
-        ("default", "default"),
-        ("range", "range"),
-        ("kernels", "kernels"),
-        ("doc", "meaning"),
-    ];
-    let mut table = words(&format!("knobs, each turned by --set {}.KNOB=VALUE", entry.name), &columns);
-    for knob in entry.knobs {
-        let defaults = defaults(entry, knob.name, catalogue);
-        // A knob that none of these kernels has.
-        if defaults.is_empty() {
-            continue;
-        }
-        table.row([
-            knob.name.into(),
-            knob.unit.symbol().into(),
-            defaults.into(),
-            knob.range().into(),
-            knob.kernels.to_string().into(),
-            knob.doc.trim().into(),
-        ]);
-    }
-    table
-}
-
-/// The default, per kernel where kernels differ.
-fn defaults(entry: &Entry, knob: &str, catalogue: &Catalogue) -> String {
-    let mut defaults: Vec<(String, Vec<String>)> = Vec::new();
-    for preset in entry.presets {
-        let spec = format!("{}@{}", entry.name, preset.kernel);
-        let Ok(built) = catalogue.build(&spec) else { continue };
-        let tunables = built.elevator.tunables();
-        let (Some(raw), Ok(found)) = (tunables.get(knob), tunables.find(knob)) else { continue };
-        let shown = found.unit.show(raw);
-        match defaults.iter_mut().find(|(value, _)| *value == shown) {
-            Some((_, kernels)) => kernels.push(preset.kernel.to_string()),
-            None => defaults.push((shown, vec![preset.kernel.to_string()])),
-        }
-    }
-    match &defaults[..] {
-        [(value, _)] => value.clone(),
-        many => {
-            let each = |(value, kernels): &(String, Vec<String>)| format!("{value} ({})", kernels.join(", "));
-            many.iter().map(each).collect::<Vec<_>>().join("; ")
-        }
-    }
 }

@@ -69,28 +69,14 @@ pub(crate) fn paint(text: &str, paint: Paint) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// What was kept instead of printed, and what a notebook shows.
+/// What a test keeps instead of printing it, as a process would print it into a pipe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeptOutput {
     pub(crate) text: String,
     /// What goes to standard error.
     pub(crate) errors: String,
-    /// How wide lines may be; `None`: as everywhere.
-    columns: Option<u16>,
-    /// For whom.
-    reader: Reader,
-    pub(crate) json: String,
-    pub(crate) html: String,
-}
-
-/// Who reads what is kept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Reader {
-    /// A program, which wants JSON and HTML, too.
-    #[default]
-    Program,
-    /// A test, which wants what a process would have printed.
-    Test,
+    /// How wide lines may be.
+    columns: u16,
 }
 
 thread_local! {
@@ -98,26 +84,10 @@ thread_local! {
 }
 
 /// What `work` prints on this thread, instead of printing it.
-#[cfg(feature = "sweep")]
-pub(crate) fn kept<T>(work: impl FnOnce() -> T) -> (T, KeptOutput) {
-    keeping(KeptOutput::default(), work)
-}
-
-/// The same for a test: as a process would print it into a pipe, in lines of this width.
 pub(crate) fn kept_for_test<T>(columns: u16, work: impl FnOnce() -> T) -> (T, KeptOutput) {
-    let kept = KeptOutput { columns: Some(columns), reader: Reader::Test, ..KeptOutput::default() };
-    keeping(kept, work)
-}
-
-fn keeping<T>(kept: KeptOutput, work: impl FnOnce() -> T) -> (T, KeptOutput) {
-    KEPT.set(Some(kept));
+    KEPT.set(Some(KeptOutput { columns, ..KeptOutput::default() }));
     let result = work();
     (result, KEPT.take().unwrap_or_default())
-}
-
-/// Whether what is printed is kept for a program. Then JSON and HTML are wanted, too.
-pub(crate) fn is_kept() -> bool {
-    KEPT.with_borrow(|kept| kept.as_ref().is_some_and(|kept| kept.reader == Reader::Program))
 }
 
 /// Print a line to standard error, without its colours where they are not wanted.
@@ -132,11 +102,6 @@ pub(crate) fn warn(text: &str) {
     if is_kept.is_none() {
         anstream::eprintln!("{text}");
     }
-}
-
-/// The same as JSON and HTML.
-pub(crate) fn keep(json: String, html: String) {
-    KEPT.with_borrow_mut(|kept| kept.iter_mut().for_each(|kept| (kept.json, kept.html) = (json.clone(), html.clone())));
 }
 
 /// Print `text`, without its colours where they are not wanted.
@@ -232,7 +197,7 @@ pub(crate) fn notes(notes: &[String]) -> String {
 /// How wide lines may be: as `COLUMNS` says, else as the terminal is, and [`PIPE`] where there is none; anything after
 /// [`be_wide`].
 fn width() -> Option<u16> {
-    if let Some(columns) = KEPT.with_borrow(|kept| kept.as_ref().map(|kept| kept.columns)).flatten() {
+    if let Some(columns) = KEPT.with_borrow(|kept| kept.as_ref().map(|kept| kept.columns)) {
         return (columns < u16::MAX).then_some(columns.max(NARROWEST));
     }
     if WIDE.load(Ordering::Relaxed) {
@@ -253,7 +218,7 @@ static WIDE: AtomicBool = AtomicBool::new(false);
 /// From now on lines are as long as they like.
 pub(crate) fn be_wide() {
     let is_kept = KEPT.with_borrow_mut(|kept| {
-        kept.as_mut()?.columns = Some(u16::MAX);
+        kept.as_mut()?.columns = u16::MAX;
         Some(())
     });
     if is_kept.is_none() {

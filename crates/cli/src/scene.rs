@@ -6,9 +6,9 @@ use std::path::Path;
 use blksched::Span;
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
-use blksched_lab::Scene;
 pub(crate) use blksched_lab::scene::some_time;
 use blksched_lab::scene::{HostSettings, attached};
+use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_text::name_of_path;
 use blksched_workloads::fio::Text;
@@ -99,7 +99,7 @@ impl SceneArguments {
 ///
 /// # Errors
 /// The word that was not understood, what was expected, and the nearest.
-pub fn host(text: &str) -> Result<HostSettings, String> {
+pub fn host(text: &str) -> Result<HostSettings, WordError> {
     let file = |name: &str| {
         let path = Path::new(name);
         (name.ends_with(".toml") || path.is_file()).then(|| text_of_file(path))

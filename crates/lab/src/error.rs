@@ -5,6 +5,10 @@ use std::fmt;
 use blksched_disks::DiskError;
 use blksched_workloads::fio::{self, Style};
 
+mod word;
+
+pub use word::{Expected, WordError};
+
 /// Why there is no answer.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -13,6 +17,8 @@ pub enum Error {
     Jobs(fio::Errors),
     /// A disk that does not exist, with the nearest that does; or a wrong description, with its place.
     Disk(DiskError),
+    /// A word that means nothing where it stands, with the nearest that would.
+    Word(Box<WordError>),
     /// Input that was not understood; the text names it, and says what was expected.
     Input(String),
     /// The caller stopped the work before there was anything to answer with.
@@ -48,11 +54,23 @@ impl Error {
         }
     }
 
+    /// The word that was not understood; `None` if it is only named in the text.
+    pub fn word(&self) -> Option<&str> {
+        match self {
+            Error::Jobs(errors) => errors.problems.first().and_then(|problem| errors.word(problem)),
+            Error::Disk(DiskError::UnknownDisk { name, .. }) => Some(name),
+            Error::Word(error) => Some(error.word.as_str()).filter(|word| !word.is_empty()),
+            _ => None,
+        }
+    }
+
     /// The word that was probably meant; `None` if none is near, or if it is only named in the text.
     pub fn nearest(&self) -> Option<&str> {
         match self {
+            Error::Jobs(errors) => errors.problems.first()?.nearest.as_deref(),
             Error::Disk(DiskError::UnknownDisk { nearest, .. }) => *nearest,
             Error::Disk(DiskError::Invalid { nearest, .. }) => nearest.as_deref(),
+            Error::Word(error) => error.nearest.as_deref(),
             _ => None,
         }
     }
@@ -68,9 +86,16 @@ impl fmt::Display for Error {
         match self {
             Error::Jobs(errors) => f.write_str(&errors.render(Style::Plain)),
             Error::Disk(error) => error.fmt(f),
+            Error::Word(error) => error.fmt(f),
             Error::Input(text) | Error::Interrupted(text) | Error::Outside(text) => f.write_str(text),
         }
     }
 }
 
 impl std::error::Error for Error {}
+
+impl From<WordError> for Error {
+    fn from(error: WordError) -> Error {
+        Error::Word(Box::new(error))
+    }
+}

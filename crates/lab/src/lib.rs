@@ -30,6 +30,7 @@ mod compare;
 mod comparison;
 mod error;
 mod files;
+pub mod lists;
 pub mod runs;
 pub mod scene;
 pub mod search;
@@ -39,7 +40,7 @@ pub mod why;
 
 pub use compare::Compared;
 pub use comparison::{Comparison, FitSearch};
-pub use error::{Error, ErrorPlace};
+pub use error::{Error, ErrorPlace, Expected, WordError};
 pub use files::{Files, NoFiles};
 pub use scene::Scene;
 pub use verdict::Verdict;

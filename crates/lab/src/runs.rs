@@ -100,7 +100,7 @@ impl<'a> Runs<'a> {
         if self.done[0].is_empty() {
             return Err(Error::Interrupted("interrupted before the first seed was done".to_owned()));
         }
-        Goal::read(goal, &self.measured()[0].jobs).map_err(Error::Input)
+        Ok(Goal::read(goal, &self.measured()[0].jobs)?)
     }
 
     /// Makes these runs on as many threads as the comparison allows.

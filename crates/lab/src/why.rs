@@ -1,7 +1,10 @@
 //! Why: the first moment at which two schedulers differ, and the stories of single I/Os in words.
 
 pub mod blame;
+mod explanation;
 pub mod names;
 pub mod parting;
 pub mod phrase;
 pub mod reason;
+
+pub use explanation::{ExplainedRun, Explanation, IoStory, StoryPiece};

@@ -1,4 +1,5 @@
-//! Errors as Python's exceptions, which `blksched/_errors.py` declares: message, file, line, column.
+//! Errors as Python's exceptions, which `blksched/_errors.py` declares: message, file, line,
+//! column, word, nearest.
 
 use blksched_cli::library::Error;
 use pyo3::prelude::*;
@@ -6,7 +7,7 @@ use pyo3::prelude::*;
 /// An error as an exception.
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     let class = if error.is_input { "InputError" } else { "Error" };
-    let arguments = (&error.message, &error.file, error.line, error.column);
+    let arguments = (&error.message, &error.file, error.line, error.column, &error.word, &error.nearest);
     let made = py.import("blksched._errors").and_then(|module| module.getattr(class)?.call1(arguments));
     made.map_or_else(|error| error, PyErr::from_value)
 }

@@ -4,6 +4,8 @@
 mod comparison;
 mod elevator;
 mod errors;
+mod explanation;
+mod listing;
 mod question;
 mod run;
 mod table;
@@ -12,19 +14,13 @@ mod tuning;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use blksched_cli::library::{self, LibraryJob, Simulation, Spec};
+use blksched_cli::library::{self, Simulation, Spec};
 use pyo3::prelude::*;
 
 use errors::raised;
+use explanation::PyExplanation;
 use question::Question;
 use table::PyTable;
-
-/// What to run, in Python's form: words, and the name and text of a job file.
-type Said = (Vec<String>, Option<(String, String)>);
-
-fn job((words, text): Said) -> LibraryJob {
-    LibraryJob { words, text }
-}
 
 /// A finished simulation.
 #[pyclass(name = "Simulation", frozen)]
@@ -48,6 +44,12 @@ impl PySimulation {
         let simulation = self.0.clone();
         run::detached(py, move |_| simulation.decisions()).map(PyTable)
     }
+
+    /// Where the time of this many I/Os went, the slowest first, and who waited for whom.
+    fn explain(&self, py: Python<'_>, slowest: u32) -> PyResult<PyExplanation> {
+        let simulation = self.0.clone();
+        run::detached(py, move |_| simulation.explain(slowest as usize)).map(|made| PyExplanation(Arc::new(made)))
+    }
 }
 
 /// One load under one scheduler.
@@ -56,14 +58,6 @@ fn simulate(py: Python<'_>, question: Question, elevator: String) -> PyResult<Py
     let own = elevator::entries();
     let made = run::detached(py, move |_| Simulation::run(&question.scene()?, Some(&elevator), &own))?;
     Ok(PySimulation(Arc::new(made)))
-}
-
-/// A verb's text, JSON and HTML.
-#[pyfunction]
-fn answer(py: Python<'_>, verb: String, said: Said, options: Vec<String>) -> PyResult<(String, String, String)> {
-    let (job, own) = (job(said), elevator::entries());
-    let made = run::detached(py, move |stop| library::answer(&verb, &job, &options, &own, stop))?;
-    Ok((made.text, made.json, made.html))
 }
 
 /// One load under many schedulers, knobs and seeds.
@@ -120,11 +114,17 @@ fn _blksched(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<comparison::PyProposal>()?;
     module.add_class::<comparison::PyContrast>()?;
     module.add_class::<comparison::PyCause>()?;
+    module.add_class::<PyExplanation>()?;
+    module.add_class::<explanation::PyStory>()?;
+    module.add_class::<explanation::PyPiece>()?;
     module.add_class::<tuning::Search>()?;
     module.add_class::<elevator::PyRequest>()?;
     module.add_function(wrap_pyfunction!(comparison::compare, module)?)?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
-    module.add_function(wrap_pyfunction!(answer, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::elevators, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::disks, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::workloads, module)?)?;
+    module.add_function(wrap_pyfunction!(listing::knobs, module)?)?;
     module.add_function(wrap_pyfunction!(many, module)?)?;
     module.add_function(wrap_pyfunction!(plan_size, module)?)?;
     module.add_function(wrap_pyfunction!(plan_rows, module)?)?;

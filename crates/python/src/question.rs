@@ -2,8 +2,8 @@
 
 use blksched::Span;
 use blksched_cli::library::{Error, host};
-use blksched_lab::Scene;
 use blksched_lab::scene::{attached, some_time};
+use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_workloads::fio::Text;
 use pyo3::prelude::*;
@@ -28,9 +28,11 @@ pub(crate) struct Question {
 impl Question {
     pub(crate) fn scene(self) -> Result<Scene, Error> {
         let wrong = |name: &'static str| move |why: String| Error::input(&format!("{name}: {why}"));
+        let word =
+            |name: &'static str| move |error: WordError| Error::from(blksched_lab::Error::from(error.within(name)));
         let time: Option<Span> = self.time.as_deref().map(some_time).transpose().map_err(wrong("time"))?;
-        let attached = self.attached.as_deref().map(attached).transpose().map_err(wrong("attached"))?;
-        let host = self.host.as_deref().map(host).transpose().map_err(wrong("host"))?;
+        let attached = self.attached.as_deref().map(attached).transpose().map_err(word("attached"))?;
+        let host = self.host.as_deref().map(host).transpose().map_err(word("host"))?;
         let usual = Scene::of("", &self.disk, self.seed.unwrap_or(1));
         Ok(Scene {
             jobs: self.jobs,

@@ -69,11 +69,23 @@ def test_tables_go_to_arrow_as_they_are() -> None:
 
 
 def test_the_slowest_are_explained() -> None:
-    story = bs.simulate(bs.fio(JOB), "hdd-7200", "mq-deadline", time="1s").explain(slowest=3)
-    assert len(story.data["stories"]) == 3
-    for told in story.data["stories"]:
-        assert sum(piece["ns"] for piece in told["pieces"]) == told["latency_ns"]
-    assert "app" in repr(story)
+    r = bs.simulate(bs.fio(JOB), "hdd-7200", "mq-deadline", time="1s")
+    story = r.explain(slowest=3)
+    assert len(story.stories) == 3 and story.culprit and story.notes == story.data["notes"]
+    for told, documented in zip(story.stories, story.data["stories"], strict=True):
+        assert sum(piece.ns for piece in told.pieces) == told.latency_ns
+        assert told.pieces[0].from_ns == told.begun_ns and told.process in ("app", "log")
+        for name in ("io", "process", "op", "sector", "sectors", "begun_ns", "latency_ns", "sentence"):
+            assert getattr(told, name) == documented[name], name
+        for piece, of in zip(told.pieces, documented["pieces"], strict=True):
+            assert {name: getattr(piece, name) for name in of} == of
+        assert str(told) in " ".join(repr(story).split())
+    rows = pyarrow.table(story.blame).to_pylist()
+    assert rows == story.data["blame"] and "<td" in story._repr_html_()
+    # The same run: every I/O of it is in the blame.
+    assert sum(total["ios"] for total in story.data["totals"]) >= sum(
+        done.ios for job in r.jobs.values() for done in job.directions.values()
+    )
 
 
 def test_a_comparison_is_a_verdict_a_text_and_a_page() -> None:
@@ -129,6 +141,25 @@ def test_a_question_that_is_not_understood_says_what_was_expected() -> None:
             bs.compare(bs.fio(JOB), "hdd-7200", ["none", "bfq"], **{"time": "10ms", **wrong})
     with pytest.raises(bs.InputError, match="did you mean `sata`"):
         bs.compare(bs.fio(JOB), bs.disk("hdd-7200", attached="stata"), ["none", "bfq"], time="10ms")
+
+
+def test_what_was_probably_meant_is_data() -> None:
+    def refused(**wrong: object) -> tuple[str | None, str | None]:
+        asked = {"job": bs.fio(JOB), "disk": "hdd-7200", "elevators": ["none", "bfq"], "time": "10ms", **wrong}
+        with pytest.raises(bs.InputError) as caught:
+            bs.compare(**asked)  # type: ignore[arg-type]
+        assert caught.value.word is None or caught.value.word in str(caught.value)
+        return caught.value.word, caught.value.nearest
+
+    assert refused(disk="hdd-7201") == ("hdd-7201", "hdd-7200")
+    assert refused(elevators=["none", "bqf"]) == ("bqf", "bfq")
+    assert refused(elevators=["bfq:slice_idel=0"]) == ("slice_idel", "slice_idle")
+    assert refused(job="reader-and-writr") == ("reader-and-writr", "reader-and-writer")
+    assert refused(job=bs.program("dd", sise="1g")) == ("sise", "size")
+    assert refused(job=bs.fio("[app]\nrwx=read\n"))[1] == "rw"
+    assert refused(host="cpuss=4") == ("cpuss", "cpus")
+    assert refused(goal="ap: p99 read") == ("ap", "app")
+    assert refused(time="soon") == (None, None)
 
 
 def test_a_sweep_is_a_row_per_run_job_and_direction() -> None:
@@ -200,6 +231,10 @@ def test_what_there_is() -> None:
     assert {"bfq", "mq-deadline"} <= {row["name"] for row in bs.elevators()}
     assert "hdd-7200" in [row["name"] for row in bs.disks()]
     assert "fifo_batch" in repr(bs.knobs("mq-deadline")) and "<table>" in bs.knobs("bfq")._repr_html_()
+    [batch] = [row for row in bs.knobs("mq-deadline@6.1") if row["name"] == "fifo_batch"]
+    assert batch["default"] == 16
+    with pytest.raises(bs.InputError, match="did you mean `bfq`"):
+        bs.knobs("bfqq")
 
 
 class Fifo(bs.Elevator):

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::sample::sample;
-use super::{extra, sensitivity};
+use super::{extra, sensitivity, validation};
 use crate::scene::host_settings;
 use crate::used;
 
@@ -117,6 +117,8 @@ pub(super) fn text(compared: &Compared) -> String {
         }).collect::<Vec<_>>(),
         "worth": extra::worth(&compared.worth).as_ref().map(Table::json),
         "recorded": compared.recorded.as_ref().map(|beside| extra::recorded(beside).json()),
+        "unranked": verdict.unranked,
+        "validation": validation::json(&verdict.validation),
         "verdict": verdict.sentences,
         "sensitivity": verdict.hangs_on.as_ref().map(sensitivity::json),
         "action": if verdict.unranked.is_none() { action(verdict) } else { Value::Null },

@@ -1,12 +1,9 @@
 //! Explanations as Parquet: the pieces of the reported I/Os, the I/Os, and the blame table.
 
-use blksched_simulate::story::{Piece, Story, Whose};
+use blksched_lab::why::phrase::leg;
+use blksched_lab::why::{Explanation, IoStory, StoryPiece};
 
-use super::explained::Explained;
 use crate::rows::{Filled, ParquetTarget, To, WriteResult, piece_columns};
-use blksched_lab::why::blame::Rows;
-use blksched_lab::why::names::Names;
-use blksched_lab::why::phrase::{leg, rule, sentence};
 
 /// The columns that the two tables of I/Os share.
 macro_rules! io_columns {
@@ -36,21 +33,17 @@ message blame {
   required int64 ios;
 }";
 
-pub(super) fn write(place: &ParquetTarget, explained: &Explained<'_>) -> WriteResult {
-    let Explained { names, teller, .. } = explained;
-    let stories = teller.stories();
+pub(super) fn write(place: &ParquetTarget, explanation: &Explanation) -> WriteResult {
+    let Explanation { stories, blame, .. } = explanation;
     place.table("pieces", true, PIECES, |to| {
         let all = stories.iter().flat_map(|story| story.pieces.iter().map(move |piece| (story, piece)));
-        all.into_iter().try_for_each(|(story, one)| piece(to, story, one, names))
+        all.into_iter().try_for_each(|(story, one)| piece(to, story, one))
     })?;
     place.table("stories", false, STORIES, |to| {
-        stories.iter().try_for_each(|story| {
-            to.row(begun(story, names).into_iter().chain([sentence(story, names).as_str().into()]))
-        })
+        stories.iter().try_for_each(|story| to.row(begun(story).into_iter().chain([story.sentence.as_str().into()])))
     })?;
-    let rows = Rows::of(teller.blame(), names, &teller.asked().by);
     place.table("blame", false, BLAME, |to| {
-        rows.rows.iter().try_for_each(|(key, time, ios)| {
+        blame.rows.iter().try_for_each(|(key, time, ios)| {
             to.row([
                 key.who.as_str().into(),
                 key.whom.as_deref().into(),
@@ -64,29 +57,25 @@ pub(super) fn write(place: &ParquetTarget, explained: &Explained<'_>) -> WriteRe
 }
 
 /// The first cells of both tables of I/Os.
-fn begun(story: &Story, names: &Names) -> [crate::rows::CellValue; 7] {
+fn begun(story: &IoStory) -> [crate::rows::CellValue; 7] {
     [
         story.nth.into(),
-        names.process(story.begun.by).as_str().into(),
-        format!("{:?}", story.begun.op).to_lowercase().as_str().into(),
-        story.begun.start.0.into(),
-        story.begun.sectors.into(),
+        story.process.as_str().into(),
+        story.op.as_str().into(),
+        story.sector.into(),
+        story.sectors.into(),
         story.begun_at.as_ns().into(),
-        story.latency().as_ns().into(),
+        story.latency.as_ns().into(),
     ]
 }
 
-fn piece(to: &mut To, story: &Story, piece: &Piece, names: &Names) -> Filled {
-    let whom = match piece.part.whose() {
-        Whose::Nobody => None,
-        whose => Some(names.whose(whose)),
-    };
-    to.row(begun(story, names).into_iter().chain([
+fn piece(to: &mut To, story: &IoStory, piece: &StoryPiece) -> Filled {
+    to.row(begun(story).into_iter().chain([
         piece.from.as_ns().into(),
-        piece.length().as_ns().into(),
-        leg(piece.part.leg()).into(),
-        rule(piece.part).into(),
-        whom.as_deref().into(),
+        piece.length.as_ns().into(),
+        piece.leg.into(),
+        piece.rule.into(),
+        piece.whom.as_deref().into(),
         piece.commands.into(),
     ]))
 }

@@ -8,15 +8,14 @@ use crate::failure::Failure;
 use crate::output;
 
 /// Calls `of` for each disk in turn; texts are separated by an empty line, JSON by nothing. `single` lists options,
-/// with whether they were given, that allow only one disk, such as a result for programs.
+/// with whether they were given, that allow only one disk.
 pub(crate) fn in_turn(
     scene: &Scene,
     single: &[(bool, &str)],
     json: bool,
     mut of: impl FnMut(Stage) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let single = [single, &[(output::is_kept(), "a result for programs")]].concat();
-    for (nth, stage) in Stage::each(scene, &OnDisk, &single)?.into_iter().enumerate() {
+    for (nth, stage) in Stage::each(scene, &OnDisk, single)?.into_iter().enumerate() {
         if nth > 0 && !json {
             output::print("\n")?;
         }

@@ -11,7 +11,7 @@ use blksched_lab::scene::Stage;
 use blksched_lab::{Compared, Comparison};
 
 use super::one::batch;
-use super::{Error, VerbAnswer};
+use super::{Error, Rendered};
 use crate::input::OnDisk;
 
 /// Runs a comparison with these elevators besides the built-in ones; it ends early once `stop` is true.
@@ -24,9 +24,9 @@ pub fn compare(comparison: &Comparison, own: &[Entry], stop: &AtomicBool) -> Res
 }
 
 /// A comparison as the command line prints it: text, JSON and HTML.
-pub fn rendered(compared: &Compared) -> VerbAnswer {
+pub fn rendered(compared: &Compared) -> Rendered {
     let (text, json, html) = crate::compare::rendered(compared);
-    VerbAnswer { text: anstream::adapter::strip_str(&text).to_string(), json, html }
+    Rendered { text: anstream::adapter::strip_str(&text).to_string(), json, html }
 }
 
 /// Every figure: a row per scheduler, seed, job, direction and figure, in base units, as in `compare --csv`.

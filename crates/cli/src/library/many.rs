@@ -36,7 +36,7 @@ pub fn many(scene: &Scene, specs: &[Spec], own: &[Entry], stop: &AtomicBool) -> 
     };
     let cells = specs.iter().map(|spec| Ok((one(spec)?, spec.seed))).collect::<Result<Vec<_>, Error>>()?;
     let Some((first, _)) = cells.first() else {
-        return Err(Error::said("nothing to run: the grid is empty", true));
+        return Err(Error::of_text("nothing to run: the grid is empty", true));
     };
     let stage = Stage::load(scene, &OnDisk)?;
     let length = stage.length(scene, first)?;
@@ -70,9 +70,9 @@ pub fn many(scene: &Scene, specs: &[Spec], own: &[Entry], stop: &AtomicBool) -> 
         }
     });
     let rows: Option<Vec<RunRows>> = slots.into_inner().unwrap_or_default().into_iter().collect();
-    let rows = rows.ok_or_else(|| Error::said("interrupted", false))?;
+    let rows = rows.ok_or_else(|| Error::of_text("interrupted", false))?;
     let mut knobs: Vec<String> = rows.iter().flat_map(|run| run.knobs().map(str::to_owned)).collect();
     knobs.sort_unstable();
     knobs.dedup();
-    SweepColumns::new(knobs).batch(&rows).map_err(|error| Error::said(&error.to_string(), false))
+    SweepColumns::new(knobs).batch(&rows).map_err(|error| Error::of_text(&error.to_string(), false))
 }

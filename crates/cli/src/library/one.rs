@@ -9,7 +9,10 @@ use blksched::author::Entry;
 use blksched::{Catalogue, Instant};
 use blksched_lab::Scene;
 use blksched_lab::scene::{Contender, Stage};
+use blksched_lab::why::Explanation;
+use blksched_lab::why::phrase::leg;
 use blksched_measure::{Cause, DiskDecision};
+use blksched_simulate::story::StoriesAsked;
 use blksched_simulate::{Findings, Trial};
 
 use super::Error;
@@ -20,6 +23,7 @@ use crate::sweep::RunRows;
 
 /// One finished simulation.
 pub struct Simulation {
+    scene: Scene,
     stage: Stage,
     contender: Contender,
     trial: Trial,
@@ -37,7 +41,7 @@ impl Simulation {
         let limit = stage.length_once(scene, &contender)?.limit;
         let trial = stage.trial(scene, &contender, limit);
         let findings = trial.simulate().map_err(Failure::input)?;
-        Ok(Simulation { stage, contender, trial, findings })
+        Ok(Simulation { scene: scene.clone(), stage, contender, trial, findings })
     }
 
     /// What `sweep` would write about it, as JSON: the run as a whole, and a part per job and direction.
@@ -105,6 +109,15 @@ impl Simulation {
         batch(columns)
     }
 
+    /// Where the time of this many I/Os went, the slowest first, and who waited for whom.
+    ///
+    /// # Errors
+    /// If the run cannot be repeated.
+    pub fn explain(&self, slowest: usize) -> Result<Explanation, Error> {
+        let asked = StoriesAsked { slowest, ..StoriesAsked::nothing() };
+        Ok(Explanation::run(&self.stage, &self.scene, &self.contender, &self.trial, asked)?)
+    }
+
     fn again(&self) -> Result<Findings, Error> {
         Ok(self.trial.simulate_with_decisions().map_err(Failure::input)?)
     }
@@ -116,6 +129,23 @@ impl Simulation {
     }
 }
 
+/// Who waited for whom: a row per process, rule and process waited for, the costliest first.
+///
+/// # Errors
+/// If memory does not suffice.
+pub fn blame(explanation: &Explanation) -> Result<RecordBatch, Error> {
+    let rows = &explanation.blame.rows;
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("who", Arc::new(StringArray::from_iter_values(rows.iter().map(|(key, ..)| &key.who)))),
+        ("for_whom", Arc::new(rows.iter().map(|(key, ..)| key.whom.as_deref()).collect::<StringArray>())),
+        ("rule", Arc::new(StringArray::from_iter_values(rows.iter().map(|(key, ..)| key.rule)))),
+        ("where", Arc::new(StringArray::from_iter_values(rows.iter().map(|(key, ..)| leg(key.leg))))),
+        ("ns", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|(_, time, _)| time.as_ns())))),
+        ("ios", Arc::new(UInt64Array::from_iter_values(rows.iter().map(|(.., ios)| *ios)))),
+    ];
+    batch(columns)
+}
+
 pub(super) fn batch(columns: Vec<(impl Into<String>, ArrayRef)>) -> Result<RecordBatch, Error> {
     let (mut fields, mut arrays): (Vec<Field>, Vec<ArrayRef>) = (Vec::new(), Vec::new());
     for (name, array) in columns {
@@ -123,5 +153,6 @@ pub(super) fn batch(columns: Vec<(impl Into<String>, ArrayRef)>) -> Result<Recor
         fields.push(Field::new(name, array.data_type().clone(), nullable));
         arrays.push(array);
     }
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(|error| Error::said(&error.to_string(), false))
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays)
+        .map_err(|error| Error::of_text(&error.to_string(), false))
 }

@@ -29,7 +29,7 @@ pub fn plan_rows(
 ) -> Result<RecordBatch, Error> {
     let (columns, runs) = sweep::stretch_of(file, text, stretch, threads, stop)?;
     if (runs.len() as u64) < stretch.1.saturating_sub(stretch.0) {
-        return Err(Error::said("interrupted", false));
+        return Err(Error::of_text("interrupted", false));
     }
-    columns.batch(&runs).map_err(|error| Error::said(&error.to_string(), false))
+    columns.batch(&runs).map_err(|error| Error::of_text(&error.to_string(), false))
 }

@@ -244,7 +244,7 @@ fn knobs(source: SweepFile<'_>, table: &DeTable<'_>, families: &mut [Family]) ->
                 let name: &str = knob.get_ref();
                 if !family.base.knows(name) {
                     // The error that lists the knobs.
-                    let problem = family.base.clone().turn(name, "0").err().unwrap_or_default();
+                    let problem = family.base.clone().turn(name, "0").err().map_or_else(String::new, |why| why.message);
                     return Err(source.wrong(knob.span(), problem));
                 }
                 family.axes.push(Axis::read(source, &family.base, name, value, draws.is_some())?);

@@ -3,10 +3,10 @@
 use blksched::tunables::{KnobError, Tunables};
 use blksched::{Catalogue, Choice, Span};
 use blksched_simulate::Surroundings;
-use blksched_text::did_you_mean;
+use blksched_text::{did_you_mean, nearest};
 use blksched_workloads::host::HostKnobs;
 
-use crate::error::Error;
+use crate::error::{Error, Expected, WordError};
 
 /// One scheduler to run, with its changed knobs.
 #[derive(Clone)]
@@ -64,10 +64,13 @@ const LONGEST_TARGET: u32 = 1_000_000_000;
 
 impl Around {
     /// Sets one of them; `None` if there is none of this name.
-    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), String>> {
+    pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), WordError>> {
         let within = |least: u32, most: u32| match value.parse::<u32>() {
             Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
-            _ => Err(format!("`{value}` is not a value of {name}: expected a number from {least} to {most}")),
+            _ => {
+                let message = format!("`{value}` is not a value of {name}: expected a number from {least} to {most}");
+                Err(WordError::new(Expected::Value, value, message))
+            }
         };
         let count = |most: u32| within(1, most);
         let host = HostKnobs::default();
@@ -78,7 +81,9 @@ impl Around {
             "wbt_lat_usec" => within(0, LONGEST_TARGET).map(|n| self.wbt_lat_usec = n),
             "read_ahead_kb" => {
                 let knob = host.find(name).expect("the host has it");
-                knob.parse(value).map(|raw| self.read_ahead_kb = Some(raw)).map_err(|error| error.to_string())
+                knob.parse(value)
+                    .map(|raw| self.read_ahead_kb = Some(raw))
+                    .map_err(|error| WordError::knob(&error, value))
             }
             _ => return None,
         })
@@ -126,18 +131,19 @@ impl Around {
 /// Parses `NAME[@KERNEL][+MECHANISM=VARIANT][:KNOB=VALUE[/VALUE…]]…`: one contender per combination of values.
 fn variants(option: &str, text: &str, catalogue: &Catalogue) -> Result<Vec<Contender>, Error> {
     let (spec, turned) = text.split_once(':').unwrap_or((text, ""));
-    let choice = catalogue.parse(spec).map_err(|error| Error::Input(format!("{option} {text}:{error}")))?;
+    let choice = catalogue.parse(spec).map_err(|error| WordError::scheduler(option, text, error))?;
     let plain = Contender { name: String::new(), choice, knobs: Vec::new(), around: Around::default() };
     let mut all = vec![plain];
     for part in turned.split(':').filter(|part| !part.trim().is_empty()) {
         let expected = "expected KNOB=VALUE or KNOB=VALUE/VALUE, as in bfq:slice_idle=0/8ms";
-        let wrong = |why: String| Error::Input(format!("{option} {text}: {why}"));
-        let (knob, values) = part.split_once('=').ok_or_else(|| wrong(format!("`{part}` sets nothing: {expected}")))?;
+        let whole = format!("{option} {text}");
+        let nothing = || WordError::new(Expected::Knob, part, format!("{whole}: `{part}` sets nothing: {expected}"));
+        let (knob, values) = part.split_once('=').ok_or_else(nothing)?;
         let mut longer = Vec::new();
         for contender in &all {
             for value in values.split('/') {
                 let mut with = contender.clone();
-                with.turn(knob.trim(), value.trim()).map_err(wrong)?;
+                with.turn(knob.trim(), value.trim()).map_err(|error| error.within(&whole))?;
                 longer.push(with);
             }
         }
@@ -153,9 +159,13 @@ impl Contender {
     }
 
     /// Sets a knob of the scheduler or of the queue around it.
-    pub fn turn(&mut self, knob: &str, value: &str) -> Result<(), String> {
+    ///
+    /// # Errors
+    /// If there is no such knob, with the nearest; or if it takes no such value.
+    pub fn turn(&mut self, knob: &str, value: &str) -> Result<(), WordError> {
         if knob == "wbt_lat_usec" && !self.can_be_throttled() {
-            return Err(format!("{}: {knob}: {NO_THROTTLING}", self.choice));
+            let message = format!("{}: {knob}: {NO_THROTTLING}", self.choice);
+            return Err(WordError::new(Expected::Knob, knob, message));
         }
         if let Some(done) = self.around.set(knob, value) {
             return done;
@@ -163,14 +173,18 @@ impl Contender {
         let built = self.choice.build();
         let tunables = built.elevator.tunables();
         let found = tunables.find(knob).map_err(|error| {
+            let known = WordError::knob(&error, value);
             if matches!(error, KnobError::OtherKernels { .. }) {
-                return format!("{}: {error}", self.choice);
+                return known.within(&self.choice);
             }
-            let around: Vec<&str> = AROUND.iter().map(|(name, _)| *name).collect();
-            let near = did_you_mean(knob, around.iter().copied());
-            format!("{}: {error}{} (around it: {})", self.choice, near, around.join(", "))
+            let around = || AROUND.iter().map(|(name, _)| *name);
+            let names = around().collect::<Vec<_>>().join(", ");
+            let near = did_you_mean(knob, around());
+            let message = format!("{}: {error}{near} (around it: {names})", self.choice);
+            let nearest = known.nearest.clone().or_else(|| nearest(knob, around()).map(str::to_owned));
+            WordError { message, nearest, ..known }
         })?;
-        let raw = found.parse(value).map_err(|error| error.to_string())?;
+        let raw = found.parse(value).map_err(|error| WordError::knob(&error, value))?;
         self.knobs.retain(|(name, _)| name != knob);
         self.knobs.push((knob.to_owned(), raw));
         Ok(())
@@ -227,17 +241,19 @@ pub fn contenders(
         contenders.extend(variants(option, text.trim(), catalogue)?);
     }
     for KnobSetting { text, target, knob, value } in settings(set)? {
-        let error = |what: String| Error::Input(format!("--set {text}: {what}"));
+        let option = format!("--set {text}");
         let mut turned = 0;
         for contender in contenders.iter_mut().filter(|contender| is_meant(contender, target)) {
-            contender.turn(knob, value).map_err(error)?;
+            contender.turn(knob, value).map_err(|error| error.within(&option))?;
             turned += 1;
         }
         if turned == 0 {
             let run: Vec<String> = contenders.iter().map(|contender| contender.choice.to_string()).collect();
             let names = contenders.iter().map(|contender| contender.choice.entry.name);
-            let near = did_you_mean(target, names.chain(run.iter().map(String::as_str)));
-            return Err(error(format!("no elevator `{target}` is being run{near} (being run: {})", run.join(", "))));
+            let near = nearest(target, names.chain(run.iter().map(String::as_str)));
+            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let message = format!("no elevator `{target}` is being run{meant} (being run: {})", run.join(", "));
+            return Err(WordError::new(Expected::Contender, target, message).near(near).within(option).into());
         }
     }
     name(&mut contenders);

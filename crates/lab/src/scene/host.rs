@@ -6,6 +6,8 @@ use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, HostCpus};
 use blksched_text::nearest;
 use blksched_workloads::host::HostKnobs;
 
+use crate::error::{Expected, WordError};
+
 /// A file's text by its name: `None` if the name cannot be a file's.
 type ReadText<'a> = &'a dyn Fn(&str) -> Option<Result<String, String>>;
 
@@ -42,22 +44,27 @@ impl HostSettings {
     ///
     /// # Errors
     /// The word that was not understood, what was expected, and the nearest.
-    pub fn parse(text: &str, read: ReadText<'_>) -> Result<HostSettings, String> {
+    pub fn parse(text: &str, read: ReadText<'_>) -> Result<HostSettings, WordError> {
         let mut host = HostSettings::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
+            let wrong = |message| WordError::new(Expected::Value, value.trim(), message);
             match (name.trim(), value.trim()) {
-                ("cpus", value) => host.cpus = HostCpus::count(value)?,
+                ("cpus", value) => host.cpus = HostCpus::count(value).map_err(wrong)?,
                 ("cpu", "off") => host.cpu = None,
-                ("cpu", value) => host.cpu = Some(preset(value, read)?),
-                (name, value) if host.odds.set(name, value)? => {}
+                ("cpu", value) => {
+                    let presets = CPU_PRESETS.iter().map(|(name, _)| *name).chain(["off"]);
+                    host.cpu = Some(preset(value, read).map_err(|why| wrong(why).near(nearest(value, presets)))?);
+                }
+                (name, value) if host.odds.set(name, value).map_err(wrong)? => {}
                 (name, value) => {
                     let known = HostKnobs::KNOBS.iter().map(|knob| knob.name).chain(OWN);
                     let is_known = HostKnobs::KNOBS.iter().any(|knob| knob.name == name);
                     if let Some(near) = nearest(name, known).filter(|near| !is_known && OWN.contains(near)) {
-                        return Err(format!("the host has no `{name}`; did you mean `{near}`?"));
+                        let message = format!("the host has no `{name}`; did you mean `{near}`?");
+                        return Err(WordError::new(Expected::Setting, name, message).near(Some(near)));
                     }
-                    host.memory.set_text(name, value).map_err(|error| error.to_string())?;
+                    host.memory.set_text(name, value).map_err(|error| WordError::setting(&error, value))?;
                 }
             }
         }
@@ -89,7 +96,7 @@ fn preset(name: &str, read: ReadText<'_>) -> Result<CpuPreset, String> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<HostSettings, String> {
+    fn parse(text: &str) -> Result<HostSettings, WordError> {
         HostSettings::parse(text, &|name| name.ends_with(".toml").then(|| Err("no such file".to_owned())))
     }
 
@@ -104,7 +111,7 @@ mod tests {
 
     #[test]
     fn wrong_words_are_told_with_the_nearest() {
-        let error = |text: &str| parse(text).unwrap_err();
+        let error = |text: &str| parse(text).unwrap_err().message;
         assert!(error("cpuss=4").contains("did you mean `cpus`?"), "{}", error("cpuss=4"));
         assert!(error("dirty_ration=4").contains("did you mean `dirty_ratio`?"));
         assert!(error("cpus=0").contains("expected a number from 1 to 64"));

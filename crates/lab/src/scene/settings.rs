@@ -2,19 +2,22 @@
 
 use blksched::Span;
 use blksched_disks::Attached;
-use blksched_text::did_you_mean;
+use blksched_text::{did_you_mean, nearest};
+
+use crate::error::{Expected, WordError};
 
 /// Parses how a disk is attached to its host.
 ///
 /// # Errors
 /// The words that exist, and the nearest.
-pub fn attached(text: &str) -> Result<Attached, String> {
+pub fn attached(text: &str) -> Result<Attached, WordError> {
     let words = || Attached::WORDS.into_iter().map(|(word, _)| word);
     if let Some((_, kind)) = Attached::WORDS.into_iter().find(|(word, _)| *word == text) {
         return Ok(kind);
     }
-    let nearest = did_you_mean(text, words());
-    Err(format!("expected one of {}{nearest}", words().collect::<Vec<_>>().join(", ")))
+    let near = did_you_mean(text, words());
+    let message = format!("expected one of {}{near}", words().collect::<Vec<_>>().join(", "));
+    Err(WordError::new(Expected::Value, text, message).near(nearest(text, words())))
 }
 
 /// Parses a length of time other than zero; a number alone counts seconds.

@@ -2,11 +2,11 @@
 
 use blksched_text::nearest;
 use blksched_workloads::fio::Text;
-use blksched_workloads::programs::{PROGRAMS, Start, program};
+use blksched_workloads::programs::{PROGRAMS, SettingsError, Start, program};
 use blksched_workloads::{BUILTINS, builtin};
 
 use super::trace::Trace;
-use crate::error::Error;
+use crate::error::{Error, Expected, WordError};
 
 /// What one name of a load means.
 pub enum Word {
@@ -25,8 +25,11 @@ impl Word {
             return Some(Ok(Word::Jobs(Text { name: known.name.to_owned(), text: known.text.to_owned() })));
         }
         name.split(':').next().and_then(program)?;
-        let start = Start::parse(name).map_err(|problem| Error::Input(format!("{name}: {problem}")));
-        Some(start.map(Word::Program))
+        let wrong = |error: SettingsError| {
+            let message = format!("{name}: {error}");
+            Error::from(WordError::new(Expected::Setting, &error.name, message).near(error.nearest))
+        };
+        Some(Start::parse(name).map(Word::Program).map_err(wrong))
     }
 
     /// The error about a name that means nothing, with the nearest that does; `typed`: whether fio's options were given
@@ -36,13 +39,14 @@ impl Word {
         let builtins: Vec<&str> = BUILTINS.iter().map(|known| known.name).collect();
         let programs: Vec<&str> = PROGRAMS.iter().map(|known| known.name).collect();
         let all = builtins.iter().chain(&programs).copied();
-        let hint = nearest(plain, all).map(|near| format!("; the nearest workload is `{near}`"));
+        let near = nearest(plain, all);
+        let hint = near.map_or_else(String::new, |near| format!("; the nearest workload is `{near}`"));
         let value = if typed { "; the value of an option of fio's goes after `=`, as in --rw=read" } else { "" };
-        Error::Input(format!(
-            "`{name}` is neither a file nor a workload{}{value} (known: {}; programs: {})",
-            hint.unwrap_or_default(),
+        let message = format!(
+            "`{name}` is neither a file nor a workload{hint}{value} (known: {}; programs: {})",
             builtins.join(", "),
             programs.join(", ")
-        ))
+        );
+        WordError::new(Expected::Load, name, message).near(near).into()
     }
 }

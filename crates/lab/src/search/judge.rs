@@ -51,7 +51,7 @@ impl Judge {
         let stage = stage.cut(length);
         let mut judge = Judge { base, bases: Vec::new(), goal: Goal::Roles, limit: length.limit };
         let first = judge.measure(comparison, &stage, &judge.base.clone(), comparison.scene.seed)?;
-        judge.goal = Goal::read(comparison.goal.as_deref(), &first.jobs).map_err(Error::Input)?;
+        judge.goal = Goal::read(comparison.goal.as_deref(), &first.jobs)?;
         judge.bases.push(first);
         Ok((stage, judge))
     }

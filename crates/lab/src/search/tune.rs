@@ -103,7 +103,7 @@ pub fn search(
     if search.bases.is_empty() {
         return Err(Error::Interrupted("interrupted before the first run was done".to_owned()));
     }
-    search.goal = Goal::read(comparison.goal.as_deref(), &search.bases[0].jobs).map_err(Error::Input)?;
+    search.goal = Goal::read(comparison.goal.as_deref(), &search.bases[0].jobs)?;
     let budget = (comparison.budget.unwrap_or(MOST_RUNS) as usize).saturating_sub(reserve());
     // Singles cost one run each, and combinations half as many again; halving costs that much once more.
     let mut all = singles(&axes, (budget / 3).max(axes.len()));

@@ -4,8 +4,9 @@
 //! direction, and optionally a bound. The figure of a clause without a bound is to improve; a bound is to be kept.
 
 use blksched_measure::{Sample, Work};
-use blksched_text::did_you_mean;
+use blksched_text::{did_you_mean, nearest};
 
+use crate::error::{Expected, WordError};
 use crate::runs::measured::{JobMeasure, Measured};
 use crate::verdict::clones::families;
 use crate::verdict::figure::{Figure, FigureKind};
@@ -105,7 +106,10 @@ impl Bound {
 
 impl Goal {
     /// Parses a goal, and checks it against the jobs.
-    pub fn read(said: Option<&str>, jobs: &[JobMeasure]) -> Result<Goal, String> {
+    ///
+    /// # Errors
+    /// The word that is no goal, job, figure or direction, and the nearest.
+    pub fn read(said: Option<&str>, jobs: &[JobMeasure]) -> Result<Goal, WordError> {
         let Some(said) = said else { return Ok(Goal::Roles) };
         if !said.contains(':') {
             let (asked, named) = (said.trim().to_ascii_lowercase(), NamedGoal::WORDS);
@@ -118,12 +122,14 @@ impl Goal {
                         std::iter::once(BALANCE).chain(named.iter().map(|(word, _)| *word)).collect();
                     let near = did_you_mean(said.trim(), words.iter().copied());
                     let example = "as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'";
-                    format!("--goal {said}: expected one of {}, or JOB: FIGURE, {example}{near}", words.join(", "))
+                    let message =
+                        format!("--goal {said}: expected one of {}, or JOB: FIGURE, {example}{near}", words.join(", "));
+                    WordError::new(Expected::Goal, said.trim(), message).near(nearest(said.trim(), words))
                 },
             );
         }
-        let clauses =
-            said.split(',').map(|text| clause(text, jobs).map_err(|why| format!("--goal: {}: {why}", text.trim())));
+        let within = |text: &str| format!("--goal: {}", text.trim());
+        let clauses = said.split(',').map(|text| clause(text, jobs).map_err(|error| error.within(within(text))));
         clauses.collect::<Result<_, _>>().map(Goal::Said)
     }
 
@@ -238,13 +244,15 @@ const DIRECTIONS: [(&str, Work); 7] = [
     ("flush", Work::Sync),
 ];
 
-fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
-    let (name, what) = text.split_once(':').ok_or("expected JOB: FIGURE, as in db: p99 read")?;
+fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, WordError> {
+    let whole = |message: &str| WordError::new(Expected::Figure, text.trim(), message);
+    let (name, what) = text.split_once(':').ok_or_else(|| whole("expected JOB: FIGURE, as in db: p99 read"))?;
     let rows: Vec<usize> = (0..jobs.len()).filter(|&row| jobs[row].name == name.trim()).collect();
     let row = *rows.first().ok_or_else(|| {
         let names: Vec<&str> = jobs.iter().map(|job| job.name.as_str()).collect();
         let near = did_you_mean(name.trim(), names.iter().copied());
-        format!("no job is called `{}`{} (jobs: {})", name.trim(), near, names.join(", "))
+        let message = format!("no job is called `{}`{} (jobs: {})", name.trim(), near, names.join(", "));
+        WordError::new(Expected::Job, name.trim(), message).near(nearest(name.trim(), names))
     })?;
     let job = &jobs[row];
     let (left, bound) = match what.find(['<', '>']) {
@@ -260,21 +268,24 @@ fn clause(text: &str, jobs: &[JobMeasure]) -> Result<Clause, String> {
             let words = FIGURES.iter().map(|(name, _)| *name).chain(DIRECTIONS.iter().map(|(name, _)| *name));
             let words: Vec<&str> = words.collect();
             let near = did_you_mean(said, words.iter().copied());
-            format!("`{said}` is neither a figure nor a direction{} (known: {})", near, words.join(", "))
+            let message = format!("`{said}` is neither a figure nor a direction{} (known: {})", near, words.join(", "));
+            WordError::new(Expected::Figure, said, message).near(nearest(said, words))
         })?;
     }
-    let what =
-        figure.ok_or_else(|| format!("expected a figure, one of {}", FIGURES.map(|(name, _)| name).join(", ")))?;
+    let figures = || format!("expected a figure, one of {}", FIGURES.map(|(name, _)| name).join(", "));
+    let what = figure.ok_or_else(|| whole(&figures()))?;
     let of_the_job = matches!(what, FigureKind::Finish | FigureKind::Stall);
     let main = || [Work::Read, Work::Sync, Work::Write, Work::Trim].into_iter().find(|work| job.work(*work).is_some());
     let work = if of_the_job { None } else { work.or_else(main) };
     if let Some(missing) = work.filter(|work| job.work(*work).is_none()) {
         let does: Vec<&str> = job.work.iter().map(|(work, _)| work.name()).collect();
-        return Err(format!("{} does no {} (it does: {})", job.name, missing.name(), does.join(", ")));
+        let message = format!("{} does no {} (it does: {})", job.name, missing.name(), does.join(", "));
+        return Err(WordError::new(Expected::Figure, missing.name(), message));
     }
     let bound = bound.map(|(sign, value)| {
-        let value = super::value::read(value, what.unit())?;
-        Ok::<_, String>(if sign == b'<' { Bound::Below(value) } else { Bound::Above(value) })
+        let wrong = |message| WordError::new(Expected::Value, value, message);
+        let value = super::value::read(value, what.unit()).map_err(wrong)?;
+        Ok::<_, WordError>(if sign == b'<' { Bound::Below(value) } else { Bound::Above(value) })
     });
     Ok(Clause {
         text: text.trim().to_owned(),

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use blksched::SubmitterId;
 use blksched_simulate::story::Whose;
-use blksched_text::did_you_mean;
+use blksched_text::{did_you_mean, nearest};
 use blksched_workloads::Plan;
+
+use crate::error::{Expected, WordError};
 
 /// The printed names of processes: the job's, with a number if it has several.
 #[derive(Clone)]
@@ -62,7 +64,10 @@ impl Names {
     }
 
     /// The processes that a user's word names.
-    pub fn find(&self, said: &str) -> Result<BTreeSet<SubmitterId>, String> {
+    ///
+    /// # Errors
+    /// If it names none, with the nearest.
+    pub fn find(&self, said: &str) -> Result<BTreeSet<SubmitterId>, WordError> {
         let all = (0..self.processes.len() as u32).map(SubmitterId);
         let meant: BTreeSet<_> = all.clone().filter(|&id| self.process(id) == said || self.job(id) == said).collect();
         if !meant.is_empty() {
@@ -73,6 +78,8 @@ impl Names {
         words.sort();
         words.dedup();
         let near = did_you_mean(said, words.iter().map(String::as_str));
-        Err(format!("no such process: expected one of {}{}", words.join(", "), near))
+        let message = format!("no such process: expected one of {}{}", words.join(", "), near);
+        let nearest = nearest(said, words.iter().map(String::as_str));
+        Err(WordError::new(Expected::Process, said, message).near(nearest))
     }
 }

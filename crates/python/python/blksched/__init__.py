@@ -12,7 +12,7 @@ interface.
 
 from __future__ import annotations
 
-from ._blksched import Cause, Contrast, Proposal, Request, Table, Verdict, __version__
+from ._blksched import Cause, Contrast, Piece, Proposal, Request, Story, Table, Verdict, __version__
 from ._catalogue import Listing, disks, elevators, knobs, workloads
 from ._elevator import Elevator, World, laws
 from ._errors import Error, InputError, LawBroken
@@ -23,7 +23,7 @@ from ._tune import Tuned, tune
 
 __all__ = [
     "Cause", "Comparison", "Contrast", "Disk", "Done", "Elevator", "Error", "Explanation", "Grid", "InputError", "Job",
-    "JobResult", "Latency", "LawBroken", "Listing", "Proposal", "Request", "Result", "Table", "Tuned", "Verdict",
-    "World", "__version__", "compare", "disk", "disks", "elevators", "fio", "grid", "knobs", "laws", "program",
+    "JobResult", "Latency", "LawBroken", "Listing", "Piece", "Proposal", "Request", "Result", "Story", "Table", "Tuned",
+    "Verdict", "World", "__version__", "compare", "disk", "disks", "elevators", "fio", "grid", "knobs", "laws", "program",
     "simulate", "sweep", "trace", "tune", "workload", "workloads",
 ]

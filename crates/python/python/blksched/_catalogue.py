@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from html import escape
 from typing import Any, Iterator
 
-from ._blksched import answer
+from . import _blksched
 
 
 class Listing:
     """A list of dictionaries that prints as a table."""
 
-    def __init__(self, table: dict[str, Any]) -> None:
-        self.title: str = table["title"]
-        self.headers: dict[str, str] = {column["key"]: column["header"] for column in table["columns"]}
-        self.rows: list[dict[str, Any]] = table["rows"]
+    def __init__(self, listing: tuple[str, list[tuple[str, str]], list[dict[str, Any]]]) -> None:
+        self.title, columns, self.rows = listing
+        self.headers: dict[str, str] = dict(columns)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows)
@@ -40,29 +38,23 @@ class Listing:
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _tables(name: str) -> list[dict[str, Any]]:
-    text, _, _ = answer("list", ([name], None), ["--json"])
-    tables: list[dict[str, Any]] = json.loads(text)["tables"]
-    return tables
-
-
 def elevators() -> Listing:
     """Every scheduler: name, kernels, character, knobs.
 
     >>> "bfq" in [row["name"] for row in elevators()]
     True
     """
-    return Listing(_tables("elevators")[0])
+    return Listing(_blksched.elevators())
 
 
 def disks() -> Listing:
     """Every built-in disk."""
-    return Listing(_tables("disks")[0])
+    return Listing(_blksched.disks())
 
 
 def workloads() -> Listing:
     """Every built-in workload."""
-    return Listing(_tables("workloads")[0])
+    return Listing(_blksched.workloads())
 
 
 def knobs(elevator: str) -> Listing:
@@ -71,10 +63,4 @@ def knobs(elevator: str) -> Listing:
     >>> "slice_idle" in [row["name"] for row in knobs("bfq")]
     True
     """
-    for table in _tables(elevator):
-        keys = [column["key"] for column in table["columns"]]
-        if "default" in keys or "knob" in keys:
-            first = keys[0]
-            rows = [{"name": row.get(first), **row} for row in table["rows"]]
-            return Listing({**table, "rows": rows})
-    return Listing({"title": "knobs", "columns": [{"key": "name", "header": "knob"}], "rows": []})
+    return Listing(_blksched.knobs(elevator))

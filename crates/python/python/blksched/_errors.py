@@ -6,7 +6,8 @@ from __future__ import annotations
 class Error(Exception):
     """Something could not be done.
 
-    `file`, `line` and `column` say where, as far as that is known; lines and columns count from 1.
+    `file`, `line` and `column` say where, as far as that is known; lines and columns count from 1. `word` is what was
+    not understood, `nearest` what was probably meant.
     """
 
     def __init__(
@@ -15,11 +16,15 @@ class Error(Exception):
         file: str | None = None,
         line: int | None = None,
         column: int | None = None,
+        word: str | None = None,
+        nearest: str | None = None,
     ) -> None:
         super().__init__(message)
         self.file = file
         self.line = line
         self.column = column
+        self.word = word
+        self.nearest = nearest
 
 
 class InputError(Error, ValueError):

@@ -20,9 +20,6 @@ class Job:
             return Job(self.words + other.words, (name, f"{self.text[1]}\n{other.text[1]}"))
         return Job(self.words + other.words, self.text or other.text)
 
-    def _said(self) -> tuple[list[str], tuple[str, str] | None]:
-        return list(self.words), self.text
-
 
 def fio(text: str, *, name: str = "job") -> Job:
     """A fio job file's text; `name` is for messages.
@@ -103,11 +100,10 @@ def _question(
     starts: str | None = None,
 ) -> dict[str, Any]:
     """What is asked, as the compiled half takes it."""
-    words, text = _job(job)._said()
-    on = _disk(disk)
+    load, on = _job(job), _disk(disk)
     return {
-        "jobs": words,
-        "text": text,
+        "jobs": list(load.words),
+        "text": load.text,
         "disk": on.name,
         "depth": on.depth,
         "attached": on.attached,
@@ -116,11 +112,3 @@ def _question(
         "host": host,
         "starts": starts,
     }
-
-
-def _options(question: dict[str, Any]) -> list[str]:
-    """The same in the words of the command line, for what only that has."""
-    names = {"disk": "--disk", "depth": "--depth", "attached": "--attached", "time": "--time", "seed": "--seed"}
-    names.update(host="--host", starts="--starts")
-    said = [(option, question[name]) for name, option in names.items() if question[name] is not None]
-    return [word for option, value in said for word in (option, str(value))]

@@ -6,11 +6,11 @@ import json
 from dataclasses import dataclass
 from typing import Any, Mapping, Sequence, Union
 
-from ._blksched import Cause, ComparisonData, Simulation, Table, Verdict, answer
+from ._blksched import Cause, ComparisonData, ExplanationData, Simulation, Story, Table, Verdict
 from ._blksched import compare as _compare
 from ._blksched import simulate as _simulate
 from ._elevator import Elevator, named
-from ._input import Disk, Job, _job, _options, _question
+from ._input import Disk, Job, _question
 
 Scheduler = Union[str, "type[Elevator]"]
 Knob = Union[int, str]
@@ -71,22 +71,70 @@ class JobResult:
         return self._of("sync")
 
 
-class Explanation:
-    """Where the slowest I/Os' time went, and who waited for whom; `data` is the document of docs/schema.md."""
+class _Rendered:
+    """What the command line prints, too: rendered once, when it is first asked for."""
 
-    def __init__(self, text: str, data: dict[str, Any]) -> None:
-        self.text = text
-        self.data = data
+    def __init__(self, inner: ComparisonData | ExplanationData) -> None:
+        self._pages: tuple[str, str, str] | None = None
+        self._render = inner.rendered
+
+    @property
+    def _rendered(self) -> tuple[str, str, str]:
+        if self._pages is None:
+            self._pages = self._render()
+        return self._pages
+
+    @property
+    def text(self) -> str:
+        """As the command line prints it."""
+        return self._rendered[0]
+
+    @property
+    def data(self) -> dict[str, Any]:
+        """The document of docs/schema.md."""
+        data: dict[str, Any] = json.loads(self._rendered[1])
+        return data
 
     def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        return self._rendered[2]
+
+
+class Explanation(_Rendered):
+    """Where the slowest I/Os' time went, and who waited for whom."""
+
+    def __init__(self, inner: ExplanationData) -> None:
+        super().__init__(inner)
+        self._inner = inner
+
+    @property
+    def stories(self) -> list[Story]:
+        """The slowest I/Os, each piece by piece."""
+        return self._inner.stories
+
+    @property
+    def blame(self) -> Table:
+        """A row per process, rule and process waited for (docs/schema.md: `explain --parquet`)."""
+        return self._inner.blame
+
+    @property
+    def culprit(self) -> str | None:
+        """The job that others waited for longest, in a sentence; None if nobody waited for another."""
+        return self._inner.culprit
+
+    @property
+    def notes(self) -> list[str]:
+        """What you should know besides."""
+        return self._inner.notes
 
 
 class Result:
     """The result of a simulation."""
 
-    def __init__(self, inner: Simulation, asked: tuple[Job, list[str]]) -> None:
-        self._inner, self._asked = inner, asked
+    def __init__(self, inner: Simulation) -> None:
+        self._inner = inner
         found = json.loads(inner.json())
         run = found["run"]
         self.scheduler: str = found["scheduler"]
@@ -112,10 +160,7 @@ class Result:
 
     def explain(self, slowest: int = 5) -> Explanation:
         """Why the slowest I/Os were slow, and which job is to blame."""
-        job, options = self._asked
-        wanted = [*options, "--slowest", str(slowest)]
-        data = json.loads(answer("explain", job._said(), [*wanted, "--json"])[0])
-        return Explanation(answer("explain", job._said(), wanted)[0], data)
+        return Explanation(self._inner.explain(slowest))
 
     def __repr__(self) -> str:
         lines = [f"{self.scheduler} {self.settings}".strip() + f", seed {self.seed}, {self.elapsed_ns / 1e9:.3f} s"]
@@ -165,18 +210,16 @@ def simulate(
     >>> sorted(r.jobs)
     ['reader', 'writer']
     """
-    job = _job(job)
     question = _question(job, disk, time=time, seed=seed, host=host, starts=starts)
-    scheduler = spec(elevator, knobs)
-    return Result(_simulate(question, scheduler), (job, [*_options(question), "--elevator", scheduler]))
+    return Result(_simulate(question, spec(elevator, knobs)))
 
 
-class Comparison:
+class Comparison(_Rendered):
     """What differs beyond chance, what to do, and why."""
 
     def __init__(self, inner: ComparisonData) -> None:
+        super().__init__(inner)
         self._inner = inner
-        self._pages: tuple[str, str, str] | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -199,29 +242,6 @@ class Comparison:
         """The scheduler to use instead of the first; None: keep it."""
         proposal = self.verdict.proposal
         return proposal.name if proposal else None
-
-    @property
-    def _rendered(self) -> tuple[str, str, str]:
-        if self._pages is None:
-            self._pages = self._inner.rendered()
-        return self._pages
-
-    @property
-    def text(self) -> str:
-        """As the command line prints it."""
-        return self._rendered[0]
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """The document of docs/schema.md."""
-        data: dict[str, Any] = json.loads(self._rendered[1])
-        return data
-
-    def __repr__(self) -> str:
-        return self.text
-
-    def _repr_html_(self) -> str:
-        return self._rendered[2]
 
 
 def compare(

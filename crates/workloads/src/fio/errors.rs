@@ -21,11 +21,13 @@ pub struct Problem {
     pub expected: String,
     /// What to do about it, such as the nearest valid word.
     pub help: Option<String>,
+    /// The word that was probably meant, if the help is that.
+    pub nearest: Option<Box<str>>,
 }
 
 impl Problem {
     pub(crate) fn new(place: TextPlace, title: impl Into<String>, expected: impl Into<String>) -> Problem {
-        Problem { place, title: title.into(), expected: expected.into(), help: None }
+        Problem { place, title: title.into(), expected: expected.into(), help: None, nearest: None }
     }
 
     pub(crate) fn help(self, help: impl Into<String>) -> Problem {
@@ -34,7 +36,9 @@ impl Problem {
 
     pub(crate) fn did_you_mean(self, nearest: Option<&str>) -> Problem {
         match nearest {
-            Some(nearest) => self.help(format!("did you mean `{nearest}`?")),
+            Some(nearest) => {
+                Problem { help: Some(format!("did you mean `{nearest}`?")), nearest: Some(nearest.into()), ..self }
+            }
             None => self,
         }
     }
@@ -65,6 +69,11 @@ impl Errors {
         assert!(!problems.is_empty(), "an error must say what is wrong");
         problems.sort_by_key(|p| (p.place.text, p.place.range.start, p.place.range.end));
         Errors { texts: texts.to_vec(), problems }
+    }
+
+    /// The text at the place of a problem.
+    pub fn word(&self, problem: &Problem) -> Option<&str> {
+        self.texts.get(problem.place.text as usize)?.text.get(problem.place.range.clone())
     }
 
     /// With excerpts from the file, coloured for a terminal or plain.

@@ -1,9 +1,9 @@
 //! A program to be started, as a user says it: `dd:size=1GiB,start=5s`.
 
 use blksched::{Instant, Span, SubmitterId};
-use blksched_text::did_you_mean;
+use blksched_text::nearest;
 
-use super::settings::Settings;
+use super::settings::{Settings, SettingsError};
 use super::{Launch, PROGRAMS, Program, ProgramProcess, program};
 
 /// A program with its parameters, and when it begins.
@@ -76,15 +76,16 @@ impl Start {
     ///
     /// # Errors
     /// If there is no such program or parameter, or a value is not of its kind.
-    pub fn parse(text: &str) -> Result<Start, String> {
+    pub fn parse(text: &str) -> Result<Start, SettingsError> {
         let (word, said) = text.split_once(':').unwrap_or((text, ""));
         let program = program(word).ok_or_else(|| {
             let known: Vec<&str> = PROGRAMS.iter().map(|program| program.name).collect();
-            let near = did_you_mean(word, known.iter().copied());
-            format!("`{word}` is not a program: expected one of {}{}", known.join(", "), near)
+            let problem = format!("`{word}` is not a program: expected one of {}", known.join(", "));
+            SettingsError { name: word.to_owned(), problem, nearest: nearest(word, known) }
         })?;
-        let ParametersSaid { name, at, own } = ParametersSaid::read(said)?;
-        let settings = Settings::of(program, own).map_err(|error| error.to_string())?;
+        let of_all = |problem| SettingsError { name: said.to_owned(), problem, nearest: None };
+        let ParametersSaid { name, at, own } = ParametersSaid::read(said).map_err(of_all)?;
+        let settings = Settings::of(program, own)?;
         Ok(Start { name: name.unwrap_or_else(|| word.to_owned()), program, settings, at })
     }
 
@@ -126,7 +127,7 @@ mod tests {
             ("dd:start=1s,start=2s", "`start=2s` says `start` again"),
         ] {
             let error = Start::parse(text).unwrap_err();
-            assert!(error.contains(expected), "{text}: {error}");
+            assert!(error.to_string().contains(expected), "{text}: {error}");
         }
     }
 }
