@@ -91,7 +91,7 @@ impl From<Failure> for Error {
 
 impl From<blksched_lab::Error> for Error {
     fn from(error: blksched_lab::Error) -> Error {
-        let place = error.place();
+        let (place, is_word) = (error.place(), matches!(error, blksched_lab::Error::Word(_)));
         let (word, nearest) = (error.word().map(str::to_owned), error.nearest().map(str::to_owned));
         let error = Error { word, nearest, ..Failure::from(error).into() };
         match place {
@@ -101,6 +101,8 @@ impl From<blksched_lab::Error> for Error {
                 column: u32::try_from(at.column).ok(),
                 ..error
             },
+            // `--elevators bfqq:1: …` is a place in no file.
+            None if is_word => Error { file: None, line: None, column: None, ..error },
             None => error,
         }
     }
