@@ -95,7 +95,7 @@ impl WordError {
     pub(crate) fn knob(error: &KnobError, value: &str) -> WordError {
         let (expected, word, nearest) = match error {
             KnobError::Unknown { name, nearest } => (Expected::Knob, name.as_str(), *nearest),
-            KnobError::OtherKernels { name, .. } => (Expected::Knob, name.as_str(), None),
+            KnobError::OtherKernels { knob } => (Expected::Knob, knob.name, None),
             _ => (Expected::Value, value, None),
         };
         WordError::new(expected, word, error.to_string()).near(nearest)
