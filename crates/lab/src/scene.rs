@@ -17,7 +17,7 @@ use blksched_disks::Attached;
 use blksched_simulate::Starts;
 use blksched_workloads::fio::Text;
 
-pub use contender::{AROUND, Around, Contender, contenders, notes_on, unthrottled};
+pub use contender::{AROUND, Contender, QueueSettings, contenders, notes_on, unthrottled};
 pub use groups::notes_on_files;
 pub use host::HostSettings;
 pub use settings::{attached, some_time};

@@ -182,7 +182,7 @@ impl Reasons {
     }
 
     /// Whether it keeps rows.
-    pub fn tells_decisions(&self) -> bool {
+    pub fn has_decisions(&self) -> bool {
         self.decisions.is_some()
     }
 

@@ -266,7 +266,7 @@ impl Trial {
     where
         L: Hears,
     {
-        let is_told = listener.as_ref().tells_decisions();
+        let is_told = listener.as_ref().has_decisions();
         let mut joint = Joint::default();
         let observer = TrialObserver::new(&self.plan, is_told).before(onlooker);
         let world = self.world((&self.disk, &self.plan), listener, observer, &mut joint)?;

@@ -18,7 +18,7 @@ pub struct Contender {
     /// Its changed knobs, with raw values.
     pub knobs: Vec<(String, i64)>,
     /// The settings of the queue around it.
-    pub around: Around,
+    pub around: QueueSettings,
 }
 
 /// Notes for the user who named these: a release may have no preset of its own.
@@ -38,7 +38,7 @@ pub fn unthrottled(contenders: &[Contender], target: Option<u64>) -> Option<Stri
 
 /// Settings of the queue around this contender alone, by their names in sysfs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Around {
+pub struct QueueSettings {
     /// How many requests may exist.
     pub nr_requests: Option<u32>,
     /// How many the disk gets at a time.
@@ -62,7 +62,7 @@ pub const AROUND: [(&str, &str); 5] = [
 /// The greatest `wbt_lat_usec`.
 const LONGEST_TARGET: u32 = 1_000_000_000;
 
-impl Around {
+impl QueueSettings {
     /// Sets one of them; `None` if there is none of this name.
     pub fn set(&mut self, name: &str, value: &str) -> Option<Result<(), WordError>> {
         let within = |least: u32, most: u32| match value.parse::<u32>() {
@@ -102,7 +102,7 @@ impl Around {
     }
 
     /// Whether this one is set.
-    pub fn says(&self, name: &str) -> bool {
+    pub fn has(&self, name: &str) -> bool {
         self.settings().iter().any(|(said, _)| *said == name)
     }
 
@@ -132,7 +132,7 @@ impl Around {
 fn variants(option: &str, text: &str, catalogue: &Catalogue) -> Result<Vec<Contender>, Error> {
     let (spec, turned) = text.split_once(':').unwrap_or((text, ""));
     let choice = catalogue.parse(spec).map_err(|error| WordError::scheduler(option, text, error))?;
-    let plain = Contender { name: String::new(), choice, knobs: Vec::new(), around: Around::default() };
+    let plain = Contender { name: String::new(), choice, knobs: Vec::new(), around: QueueSettings::default() };
     let mut all = vec![plain];
     for part in turned.split(':').filter(|part| !part.trim().is_empty()) {
         let expected = "expected KNOB=VALUE or KNOB=VALUE/VALUE, as in bfq:slice_idle=0/8ms";

@@ -158,7 +158,7 @@ pub fn axes(base: &Contender, stage: &Stage, comparison: &Comparison) -> Vec<Axi
         })
         .collect();
     axes.extend(around(base, stage, comparison));
-    let said = |name: &str| base.knobs.iter().any(|(said, _)| said == name) || base.around.says(name);
+    let said = |name: &str| base.knobs.iter().any(|(said, _)| said == name) || base.around.has(name);
     axes.retain(|axis| !axis.values.is_empty() && !said(&axis.name));
     axes
 }
