@@ -45,7 +45,7 @@ fn each_part_of_a_schedulers_name_has_its_column_and_the_nearest() {
     for (name, answer) in [
         ("bqf", is(Scheduler, "bqf", Some(1), Some("bfq"))),
         ("bananas", is(Scheduler, "bananas", Some(1), None)),
-        ("bfq@6.13", is(Scheduler, "6.13", Some(5), Some("6.12"))),
+        ("bfq@9.1", is(Scheduler, "9.1", Some(5), Some("7.3"))),
         ("deadline@2.5.45+ordr=tree", is(Scheduler, "ordr", Some(17), Some("order"))),
         ("bfq:slice_idel=0", is(Knob, "slice_idel", None, Some("slice_idle"))),
         ("bfq:nr_request=8", is(Knob, "nr_request", None, Some("nr_requests"))),
