@@ -196,7 +196,7 @@ fn what_one_origin_causes_in_the_log_is_bounded_and_what_is_left_out_is_counted(
         std::thread::sleep(Duration::from_millis(10));
     }
     server.signal("TERM");
-    assert!(server.child.end().success());
+    assert!(server.child().end().success());
     let log = std::fs::read_to_string(folder.path("log")).unwrap();
     let lines = log.lines().filter(|line| line.contains("INFO connected") || line.contains("INFO left")).count();
     let more = |line: &str| line.split("more=").nth(1)?.split_whitespace().next()?.parse::<usize>().ok();

@@ -419,9 +419,9 @@ fn the_audit_log_has_who_came_and_left_and_what_was_changed_and_nothing_else() {
     let folder = Folder::new();
     let audit = folder.text("audit");
     std::fs::write(&audit, "{\"an earlier line\": true}\n").unwrap();
-    // The other log is silent.
+    // The other log is silent. A process has one of each.
     let exports = ["--export", "a=mem:1M", "--export", "b=mem:1M"];
-    let mut server = Server::start(&[&exports[..], &["--audit", &audit, "--log", "off"]].concat());
+    let mut server = Server::process(&[&exports[..], &["--audit", &audit, "--log", "off"]].concat());
     server.open("a").leave();
     while !server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients=0 ") {
         std::thread::sleep(Duration::from_millis(10));
@@ -430,13 +430,13 @@ fn the_audit_log_has_who_came_and_left_and_what_was_changed_and_nothing_else() {
     server.ctl(&["set", "tenants/b/weight", "0"]).unwrap_err();
     server.ctl(&["export", "remove", "b"]).unwrap();
     server.signal("TERM");
-    assert!(server.child.end().success());
+    assert!(server.child().end().success());
     let text = std::fs::read_to_string(&audit).unwrap();
     let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let said: Vec<&str> = lines.iter().skip(1).map(|line| line["message"].as_str().unwrap()).collect();
     assert_eq!(said, ["connected", "left", "ctl: changed", "ctl: not changed", "exports: changed"], "{text}");
     assert!(lines[1]["peer"].as_str().unwrap().contains("uid=") && lines[1]["export"] == "a", "{text}");
     assert!(lines[3]["question"].as_str().unwrap().contains("tenants/b/weight"), "{text}");
-    let (good, text) = captive(&["--export", "a=mem:1M", "--audit", &folder.text("nowhere/audit")], "true");
+    let (good, text) = tried(&["--export", "a=mem:1M", "--audit", &folder.text("nowhere/audit")]);
     assert!(!good && text.contains("--audit") && text.contains("No such file"), "{text}");
 }
