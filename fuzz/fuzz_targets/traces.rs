@@ -26,13 +26,17 @@ fn has_a_place(error: &ReadError) -> bool {
 /// Every description of columns reads any bytes to their end.
 fn rows(bytes: &[u8]) {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(200)]);
-    let own = [Spec::columns(&text, ",", 0), Spec::pattern(&text, 0)];
+    let own = [Spec::columns(&text, ",", 0), Spec::pattern(&text, 0), Spec::json(&text, 0)];
     let built_in = presets::presets().into_iter().map(|preset| preset.spec);
     for spec in built_in.chain(own.into_iter().flatten()) {
         let mut rows = RowReader::new(bytes, spec);
         while let Some(row) = rows.row().expect("memory can be read") {
             assert!(row.as_ref().is_ok_and(|row| row.bytes < u64::MAX) || row.is_err_and(|error| error.line > 0));
         }
+    }
+    if let Ok(layout) = blkparse::Layout::parse(&text) {
+        let events = blkparse::events_of(bytes, Path::new("fuzz"), &layout);
+        assert!(events.filter_map(Result::err).all(|error| has_a_place(&error)));
     }
     if let Some(version) = vscsi::Version::of(bytes) {
         assert!(vscsi::Records::new(bytes, version).all(|record| record.is_ok()));

@@ -13,6 +13,7 @@
 //! the I/Os in flight.
 
 mod apart;
+mod doubts;
 mod events;
 mod filter;
 mod format;
@@ -20,6 +21,7 @@ mod info;
 mod ios;
 mod order;
 mod stream;
+mod unlike;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Read};
@@ -94,6 +96,13 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
 pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
+    if !stream.format().tells_place() {
+        return Err(format!(
+            "{name}: {} cannot be replayed: {}",
+            stream.format().title(),
+            stream.format().notes().join("; ")
+        ));
+    }
     let is_each = reading.filter.device == Devices::Each;
     let (mut builder, mut info, mut each) =
         (Builder::keeping(reading.most_memory), Info::default(), BTreeMap::<_, Info>::new());
@@ -137,7 +146,8 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let each = each.into_iter().filter(|(device, _)| counts.contains_key(device)).map(of).collect();
     let machine = device.and_then(|device| machine(*device));
     let counts = if is_each { BTreeMap::new() } else { counts };
-    Ok(Recorded { machine, recording, notes: notes(&stream, &counts), fitness, took: took(&info), name, each })
+    let notes = notes(&stream, &counts).into_iter().chain(info.doubts()).collect();
+    Ok(Recorded { machine, recording, notes, fitness, took: took(&info), name, each })
 }
 
 /// A trace of more devices would make a world of too many disks to look at.
@@ -205,6 +215,7 @@ fn notes(stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> Vec<String> {
         (met.without_kind, "rows do not say whether they read or write and were left out"),
         (met.late, "events came more than a second late and were given the moment of the one before"),
         (met.lost, "events were lost while it was recorded"),
+        (met.cut_off, "files end inside a line or a packed block: what was cut off is not read"),
     ];
     notes.extend(told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     if counts.len() > 1 {

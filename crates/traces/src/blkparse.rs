@@ -3,12 +3,16 @@
 //! Layout: taken from the text that blkparse 1.3 printed for a recorded trace, which is read and written back
 //! identically (except its summary).
 
+mod layout;
+
 use std::fmt;
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
 use crate::elevator_transcript::ReadError;
 use crate::lines::{self, Wrong};
+
+pub use layout::Layout;
 
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,6 +80,15 @@ pub fn read(input: impl BufRead, path: &Path) -> Result<Vec<Line>, ReadError> {
 /// The same, line by line. After an invalid line the iteration can continue.
 pub fn events<'p>(input: impl BufRead + 'p, path: &'p Path) -> impl Iterator<Item = Result<Line, ReadError>> + 'p {
     lines::each(input, path, parse)
+}
+
+/// The lines that `blkparse -f` printed in this layout. After an invalid line the iteration can continue.
+pub fn events_of<'p>(
+    input: impl BufRead + 'p,
+    path: &'p Path,
+    layout: &'p Layout,
+) -> impl Iterator<Item = Result<Line, ReadError>> + 'p {
+    lines::each(input, path, |text| layout.line(text))
 }
 
 /// Writes lines as blkparse prints them.

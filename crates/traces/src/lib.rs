@@ -3,7 +3,7 @@
 //! [`elevator_transcript`] holds the recorded decisions of real kernels' schedulers, [`blk_mq_transcript`] those of the
 //! layers around them, [`call_log`] every call to one of our queues and its answer, [`blktrace`] what a kernel (or our
 //! server) did with each I/O, [`blkparse`] blkparse's text of it, [`tracefs`] a kernel's own text of the same;
-//! `perfetto` is written for its viewer.
+//! [`snoop`] the tables of programs like biosnoop; `perfetto` is written for its viewer.
 
 pub mod blk_mq_transcript;
 pub mod blkparse;
@@ -17,6 +17,7 @@ pub mod machine;
 #[cfg(feature = "perfetto")]
 pub mod perfetto;
 pub mod presets;
+pub mod snoop;
 pub mod tracefs;
 pub mod unpack;
 pub mod vscsi;

@@ -16,6 +16,7 @@
 use serde::Deserialize;
 
 use crate::columns::{ColumnRole, ColumnsError, RowReader, Shape, Spec};
+use crate::snoop::{self, RecordedSide, SnoopTable};
 
 /// A text format.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,10 @@ pub struct Preset {
     pub notes: Vec<String>,
     /// The description as written.
     pub described: String,
+    /// From where on its times count.
+    pub side: RecordedSide,
+    /// Whether it says what was read or written, and where.
+    pub tells_place: bool,
     header: Option<String>,
     first: Option<String>,
     time: Option<TimeLooks>,
@@ -94,7 +99,40 @@ impl Preset {
     pub fn described(described: &str, spec: Spec) -> Preset {
         let (name, described) = ("described".to_owned(), described.to_owned());
         let (title, source) = ("as described".to_owned(), "the command line".to_owned());
-        Preset { name, title, source, spec, notes: Vec::new(), described, header: None, first: None, time: None }
+        let (side, tells_place) = (RecordedSide::Submission, true);
+        let (header, first, time) = (None, None, None);
+        Preset { name, title, source, spec, notes: Vec::new(), described, side, tells_place, header, first, time }
+    }
+
+    /// The format of a table whose header a program like biosnoop printed.
+    pub fn of_snoop(beginning: &str) -> Option<Preset> {
+        let SnoopTable { spec, side, tells_place } = snoop::table(beginning)?;
+        let columns: Vec<String> = match &spec.shape {
+            Shape::Columns { columns, .. } => columns.iter().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        let described = format!("columns={},separator=blanks,skip_lines={}", columns.join(","), spec.skip);
+        let side_note = match side {
+            RecordedSide::Disk => {
+                "its latencies begin when the disk was given the I/O, and so do its times: how long it waited before, \
+                 in which order it was submitted, and what merged is not in it (biosnoop -Q adds the waiting)"
+            }
+            _ => {
+                "its times begin when the scheduler got the I/O: I/Os that merged are one, and waiting for a tag is \
+                 not in it"
+            }
+        };
+        let place_note = "the table has neither sector nor length, nor whether an I/O reads or writes: there are no \
+                          figures about seeks and sizes, and it cannot be replayed (bcc's biosnoop records them)";
+        let notes = [Some(side_note), (!tells_place).then_some(place_note)];
+        let title = if tells_place { "biosnoop's or iosnoop's table" } else { "biosnoop.bt's table" };
+        Some(Preset {
+            title: title.to_owned(),
+            notes: notes.into_iter().flatten().map(str::to_owned).collect(),
+            side,
+            tells_place,
+            ..Preset::described(&described, spec)
+        })
     }
 
     /// Reads a format's description in TOML.
@@ -120,6 +158,8 @@ impl Preset {
             spec: spec.map_err(|error| error.to_string())?,
             notes: file.notes,
             described,
+            side: RecordedSide::Submission,
+            tells_place: true,
             header: file.header,
             first: file.first,
             time: file.time,

@@ -153,18 +153,22 @@ fn parse(text: &str) -> Result<Option<TracefsLine>, Wrong<'_>> {
         return Ok(None);
     };
     let (before, after) = text.split_at(name);
+    // perf writes `block:block_rq_issue`.
+    let before = before.strip_suffix("block:").unwrap_or(before);
     let after = &after[event.name().len() + 2..];
     // A task's name may contain anything, so its end is searched from the right.
     let mut words = before.split_whitespace().rev();
     let time = words.next().unwrap_or_default();
-    let context = words.next().unwrap_or_default();
-    let cpu = words.next().unwrap_or_default();
+    let mut context = words.next().unwrap_or_default();
+    let is_cpu = |word: &str| word.starts_with('[') && word.ends_with(']');
+    // perf, and trace-cmd before 3.0, do not write the context.
+    let cpu = if is_cpu(context) { std::mem::take(&mut context) } else { words.next().unwrap_or_default() };
     let who = before[..before.rfind(cpu).unwrap_or(0)].trim();
-    let (task, pid) = who.rsplit_once('-').ok_or((who, "a task and its number, as in fio-21457"))?;
+    let (task, pid) = process(who).ok_or((who, "a task and its number, as in fio-21457"))?;
     let cpu = cpu.strip_prefix('[').and_then(|cpu| cpu.strip_suffix(']')).unwrap_or(cpu);
     let mut line = TracefsLine {
         task: task.to_owned(),
-        pid: number(pid, "a process number")?,
+        pid,
         cpu: number(cpu, "a CPU's number in brackets")?,
         context: context.to_owned(),
         time_us: time_us(time).ok_or((time, "a time in seconds, as in 2682.962213:"))?,
@@ -181,6 +185,22 @@ fn parse(text: &str) -> Result<Option<TracefsLine>, Wrong<'_>> {
     Ok(Some(line))
 }
 
+/// A task and its number: `fio-21457` as tracefs writes it, with the group's number behind it (`record-tgid`, Android's
+/// systrace: `fio-21457 (  21450)`), `fio 21457` or `fio 21450/21457` as perf does.
+fn process(who: &str) -> Option<(&str, u32)> {
+    let who = match who.strip_suffix(')').and_then(|who| who.rsplit_once('(')) {
+        Some((task, group)) if !group.is_empty() && group.bytes().all(|byte| b" -0123456789".contains(&byte)) => {
+            task.trim_end()
+        }
+        _ => who,
+    };
+    let numbered = |at: Option<(&'_ str, &'_ str)>| {
+        at.and_then(|(task, pid)| Some((task.len(), pid.rsplit('/').next()?.parse().ok()?)))
+    };
+    let (end, pid) = numbered(who.rsplit_once('-')).or_else(|| numbered(who.rsplit_once(char::is_whitespace)))?;
+    Some((who[..end].trim_end(), pid))
+}
+
 /// Parses `7,2 WS 4096 () 24704 + 8 be,0,4 [fio]`, as far as the event has it.
 fn read_io<'t>(line: &mut TracefsLine, text: &'t str) -> Result<(), Wrong<'t>> {
     let open = text.rfind('[').ok_or((text, "an event with a word in brackets at its end"))?;
@@ -195,9 +215,17 @@ fn read_io<'t>(line: &mut TracefsLine, text: &'t str) -> Result<(), Wrong<'t>> {
         line.bytes = Some(number(next(), "a length in bytes")?);
     }
     if line.event != TracefsEvent::BioQueue {
-        let command = next();
-        if command != "()" {
-            return Err((command, "the empty command ()"));
+        // A command of a tool, `(12 00 24)`, is not kept.
+        let first = next();
+        if !first.starts_with('(') {
+            return Err((first, "the empty command ()"));
+        }
+        let mut last = first;
+        while !last.ends_with(')') {
+            last = next();
+            if last.is_empty() {
+                return Err((first, "a command in parentheses"));
+            }
         }
     }
     line.sector = number(next(), "a sector")?;
@@ -219,8 +247,13 @@ fn number<'t, T: std::str::FromStr>(word: &'t str, expected: &'static str) -> Re
 /// `2682.962213:`
 fn time_us(word: &str) -> Option<u64> {
     let (seconds, us) = word.strip_suffix(':')?.split_once('.')?;
-    let fraction = us.len() == 6 && us.bytes().all(|byte| byte.is_ascii_digit());
-    seconds.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(us.parse().ok().filter(|_| fraction)?)
+    // perf script --ns writes nine places.
+    let fraction = [6, 9].contains(&us.len()) && us.bytes().all(|byte| byte.is_ascii_digit());
+    seconds
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000)?
+        .checked_add(us[..6.min(us.len())].parse().ok().filter(|_| fraction)?)
 }
 
 /// `be,0,4`
@@ -265,6 +298,30 @@ mod tests {
         assert_eq!((lines[0].task.as_str(), lines[0].pid, lines[0].time_us), ("my-task 2", 77, 12_000_005));
         assert_eq!((lines[0].sector, lines[0].sectors, lines[0].last.as_str()), (8, 16, "-5"));
         assert_eq!((lines.len(), lines[1].rwbs.as_str(), lines[1].priority), (2, "WFS", None));
+    }
+
+    #[test]
+    fn every_program_that_prints_these_events_is_understood() {
+        let event = "block_rq_issue: 8,0 W 4096 () 123 + 8 [a b]";
+        let forms = [
+            format!("a b-40 [001] d..1. 1.000005: {event}"),
+            format!("a b-40 [001] 1.000005: {}", event.replace(": ", ":      ")),
+            format!("a b-40    (     39) [001] ..... 1.000005: {event}"),
+            format!("a b-40    (-----) [001] .... 1.000005: {event}"),
+            format!("           a b    40 [001]     1.000005:       block:{event}"),
+            format!("a b 39/40 [001] 1.000005123: block:{event}"),
+            format!("a b-40 [001] d..1. 1.000005: {}", event.replace("()", "(12 00 24)")),
+        ];
+        for form in forms {
+            let read = read_text(&form).unwrap();
+            let TracefsLine { task, pid, cpu, time_us, sector, sectors, last, .. } = &read[0];
+            assert_eq!((task.as_str(), *pid, *cpu, *time_us), ("a b", 40, 1, 1_000_005), "{form}");
+            assert_eq!((*sector, *sectors, last.as_str()), (123, 8, "a b"), "{form}");
+            let mut again = Vec::new();
+            write(&read, &mut again).unwrap();
+            assert_eq!(read_text(&String::from_utf8(again).unwrap()).unwrap(), read, "{form}");
+        }
+        assert!(read_text("a-1 [000] d.... 1.000000: block_rq_issue: 8,0 N 36 (12 00 + 0 [a]\n").is_err());
     }
 
     #[test]

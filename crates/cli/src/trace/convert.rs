@@ -48,6 +48,11 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
     if !rest.is_empty() {
         return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
     }
+    if !stream.format().tells_place() {
+        let title = stream.format().title();
+        let why = stream.format().notes().join("; ");
+        return Err(Failure::Input(format!("{}: {title} cannot be converted: {why}", trace.name())));
+    }
     let mut ios = Ios::of(stream);
     // Written beside it and renamed, so that nothing half-written ever has OUT's name.
     let half = Half::beside(out);

@@ -54,14 +54,23 @@ fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
     for note in stream.format().notes().into_iter().chain(met(stream.met())) {
         text += &output::paragraph(&format!("  note: {note}"));
     }
+    for doubt in info.doubts() {
+        text += &output::paragraph(&format!("  warning: {doubt}"));
+    }
     let seconds = info.span().as_secs_f64();
     let rate =
         if seconds > 0.0 { format!(", {:.0} a second on average", info.ios() as f64 / seconds) } else { String::new() };
     let _ = writeln!(text, "  span: {seconds:.3}s, {} I/Os{rate}", info.ios());
-    for (kind, asked) in KINDS.iter().zip(&info.asked).filter(|(_, asked)| asked.ios > 0) {
-        let _ = writeln!(text, "  {kind}: {}", in_words(asked, info.ios()));
+    if stream.format().tells_place() {
+        for (kind, asked) in KINDS.iter().zip(&info.asked).filter(|(_, asked)| asked.ios > 0) {
+            let _ = writeln!(text, "  {kind}: {}", in_words(asked, info.ios()));
+        }
+        let _ = writeln!(text, "  sizes: {}", sizes(info));
+    } else {
+        // All are counted in one place, whatever they were.
+        let took = info.asked[0].latency.as_deref().map_or(String::new(), times);
+        let _ = writeln!(text, "  kinds, places and sizes: unknown{took}");
     }
-    let _ = writeln!(text, "  sizes: {}", sizes(info));
     let _ = writeln!(
         text,
         "  devices: {}",
@@ -92,11 +101,16 @@ fn in_words(asked: &LoadAsked, of: u64) -> String {
     let part = |some: u64, of: u64| 100.0 * some as f64 / of.max(1) as f64;
     let took = latency.as_deref().map_or(String::new(), |latency| {
         let few = if latency.count() < *ios { format!(" ({} of them)", latency.count()) } else { String::new() };
-        let at = |percent: f64| Quantity::Time.show(latency.percentile(percent).as_ns() as f64);
-        format!(", took {} at the median, {} at p99{few}", at(50.0), at(99.0))
+        times(latency) + &few
     });
     let mib = *bytes as f64 / f64::from(1 << 20);
     format!("{ios} ({:.1} %), {mib:.1} MiB, {:.0} % sequential{took}", part(*ios, of), part(*sequential, *ios))
+}
+
+/// ", took 5.1ms at the median, 22ms at p99"
+fn times(latency: &Histogram) -> String {
+    let at = |percent: f64| Quantity::Time.show(latency.percentile(percent).as_ns() as f64);
+    format!(", took {} at the median, {} at p99", at(50.0), at(99.0))
 }
 
 fn sizes(info: &Info) -> String {
@@ -125,6 +139,7 @@ fn met(met: Met) -> Vec<String> {
         (met.without_kind, "rows do not say whether they read or write and were left out"),
         (met.late, "events came more than a second late"),
         (met.lost, "events were lost while it was recorded"),
+        (met.cut_off, "files end inside a line or a packed block: what was cut off is not read"),
     ];
     told.into_iter().filter(|told| told.0 > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }
@@ -132,12 +147,16 @@ fn met(met: Met) -> Vec<String> {
 fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
     let met = stream.met();
     let fitness = info.fitness(stream.format(), met);
-    let kinds: serde_json::Map<String, Value> = KINDS
+    let places = stream.format().tells_place();
+    // A trace without kinds has all its I/Os in the first place.
+    let names = if places { &KINDS[..] } else { &["unknown"] };
+    let kinds: serde_json::Map<String, Value> = names
         .iter()
         .zip(&info.asked)
         .map(|(kind, asked)| {
             let value = json!({
-                "ios": asked.ios, "bytes": asked.bytes, "sequential_ios": asked.sequential,
+                "ios": asked.ios, "bytes": places.then_some(asked.bytes),
+                "sequential_ios": places.then_some(asked.sequential),
                 "latency_ns": asked.latency.as_deref().map(latency),
             });
             ((*kind).to_owned(), value)
@@ -149,8 +168,8 @@ fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
         .map(|(&device, share)| {
             let mut value = told(share);
             value["name"] = stream.device(device).into();
-            value["first_sector"] = share.begin.into();
-            value["end_sector"] = share.reach.into();
+            value["first_sector"] = places.then_some(share.begin).into();
+            value["end_sector"] = places.then_some(share.reach).into();
             value
         })
         .collect();
@@ -169,15 +188,17 @@ fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
         "format": stream.format().title(),
         "fitness": { "ranks": fitness.ranks(), "why": fitness.to_string() },
         "notes": stream.format().notes(),
+        "warnings": info.doubts(),
         "span_ns": info.span().as_ns(),
         "resolution_ns": info.resolution().as_ns(),
         "ios": info.ios(),
         "kinds": kinds,
-        "sizes": info.sizes().iter().map(size).collect::<Vec<_>>(),
+        "sizes": info.sizes().iter().filter(|_| places).map(size).collect::<Vec<_>>(),
         "devices": devices,
         "processes": processes,
         "in_flight": { "mean": info.depth(), "most": info.deepest },
         "damaged": met.damaged, "without_kind": met.without_kind, "late": met.late, "lost": met.lost,
+        "cut_off": met.cut_off,
     })
 }
 

@@ -128,7 +128,10 @@ pub(super) struct Plain<W> {
     named: BTreeSet<u32>,
     files: BTreeSet<String>,
     sequence: u32,
+    /// The first I/O's time \[ns\].
     first: Option<u64>,
+    /// The last one's time since then \[us\], for an iolog.
+    last_us: u64,
 }
 
 /// The header of our own columns, which the preset `blksched` reads.
@@ -151,6 +154,7 @@ impl<W: Write> Plain<W> {
             files: BTreeSet::new(),
             sequence: 0,
             first: None,
+            last_us: 0,
         })
     }
 
@@ -168,9 +172,8 @@ impl<W: Write> Plain<W> {
             self.complete_until(u64::MAX)?;
         }
         if self.to == Lines::Iolog {
-            let last = self.first.unwrap_or(0);
             for file in &self.files {
-                writeln!(self.out, "{last} {file} close")?;
+                writeln!(self.out, "{} {file} close", self.last_us)?;
             }
         }
         self.out.flush()
@@ -188,7 +191,9 @@ impl<W: Write> Plain<W> {
     fn iolog(&mut self, io: &TraceIo, whose: &Whose) -> io::Result<()> {
         let event = &io.event;
         let first = *self.first.get_or_insert(event.time);
-        let at = event.time - first;
+        // As fio 3.33 writes and replays it (tried).
+        let at = event.time.saturating_sub(first) / 1000;
+        self.last_us = self.last_us.max(at);
         let file = whose.device.replace(char::is_whitespace, "_");
         if self.files.insert(file.clone()) {
             writeln!(self.out, "{at} {file} add\n{at} {file} open")?;

@@ -15,15 +15,35 @@ pub(super) type DeviceNumber = (u32, u32);
 /// The major number of devices without a number.
 pub(super) const NAMED: u32 = u32::MAX;
 
-/// Which lines of a tracefs text count as submissions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which events of a kernel count as submissions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Begins {
-    /// `block_bio_queue`.
+    /// `block_bio_queue`, blkparse's Q.
     Queue,
-    /// `block_rq_insert`, where there is no `block_bio_queue`.
+    /// `block_rq_insert`, I, where there is no `block_bio_queue`.
     Insert,
-    /// `block_rq_issue`, where there is neither: with the scheduler `none`.
+    /// `block_rq_issue`, D, where there is neither: with the scheduler `none`, or if only the disk's side was recorded.
     Issue,
+}
+
+impl Begins {
+    /// Its action in blktrace's binary files.
+    pub(super) fn action(self) -> Action {
+        match self {
+            Begins::Queue => Action::Queue,
+            Begins::Insert => Action::Insert,
+            Begins::Issue => Action::Issue,
+        }
+    }
+
+    /// Its letter in blkparse's text.
+    pub(super) fn letter(self) -> &'static str {
+        match self {
+            Begins::Queue => "Q",
+            Begins::Insert => "I",
+            Begins::Issue => "D",
+        }
+    }
 }
 
 /// Processes' names, as far as the trace has them.
@@ -38,8 +58,8 @@ pub(super) enum Plugs {
 
 /// Submissions, completions and names, and plugs if they are wanted; the other actions concern what the simulation does
 /// itself.
-pub(super) fn asked(plugs: Plugs) -> ActionSet {
-    let always = [Action::Queue, Action::Complete, Action::Note(0)];
+pub(super) fn asked(plugs: Plugs, begins: Begins) -> ActionSet {
+    let always = [begins.action(), Action::Complete, Action::Note(0)];
     match plugs {
         Plugs::Told => ActionSet::of(&[&always[..], &[Action::Plug, Action::Unplug, Action::UnplugTimer]].concat()),
         Plugs::PassedOver => ActionSet::of(&always),
@@ -50,12 +70,13 @@ pub(super) fn asked(plugs: Plugs) -> ActionSet {
 pub(super) fn of_blktrace(
     event: &blktrace::BlktraceEvent,
     payload: &[u8],
+    begins: Begins,
     events: &mut impl Extend<TraceEvent>,
     names: &mut Names,
 ) {
     let whose = ((event.device >> 20, event.device & 0xf_ffff), event.pid);
     let what = match event.action {
-        Action::Queue => TraceAction::Queue,
+        action if action == begins.action() => TraceAction::Queue,
         Action::Complete => TraceAction::Complete,
         // As frequent as submissions, and only the process matters.
         Action::Plug => return events.extend([of_plug(event.time, TraceAction::Plug, whose)]),
@@ -81,9 +102,14 @@ fn named(pid: u32, payload: &[u8], names: &mut Names) {
     }
 }
 
-pub(super) fn of_blkparse(line: &blkparse::Line, events: &mut impl Extend<TraceEvent>, names: &mut Names) {
+pub(super) fn of_blkparse(
+    line: &blkparse::Line,
+    begins: Begins,
+    events: &mut impl Extend<TraceEvent>,
+    names: &mut Names,
+) {
     let what = match line.action.as_str() {
-        "Q" => TraceAction::Queue,
+        letter if letter == begins.letter() => TraceAction::Queue,
         "C" => TraceAction::Complete,
         "P" => TraceAction::Plug,
         "U" | "UT" => TraceAction::Unplug,
@@ -142,7 +168,9 @@ pub(super) fn of_row(row: &TraceRow, events: &mut impl Extend<TraceEvent>) {
         ToldOp::Write => Op::Write,
         ToldOp::Discard => Op::Discard,
         ToldOp::Flush => Op::Flush,
-        ToldOp::Other => return,
+        // It stands for an I/O of any kind, at a place of its own.
+        ToldOp::Unknown => Op::Read,
+        ToldOp::Other | ToldOp::Wait => return,
     };
     let begin = row.offset / 512;
     let sectors = (row.offset % 512).saturating_add(row.bytes).div_ceil(512);

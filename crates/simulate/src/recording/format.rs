@@ -1,11 +1,15 @@
 //! Detects a trace's format from its contents; and the error for an unknown one.
 
 use std::fmt::Write;
+use std::path::Path;
 
+use blksched_traces::blktrace::{Action, ActionSet};
 use blksched_traces::presets::{Preset, presets};
+use blksched_traces::snoop::RecordedSide;
 use blksched_traces::{blkparse, blktrace, tracefs, vscsi};
 
 use super::events::Begins;
+use super::unlike;
 
 /// How many lines of a text are searched for events.
 const LOOK_AT_LINES: usize = 1000;
@@ -14,9 +18,11 @@ const LOOK_AT_LINES: usize = 1000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// blktrace's binary files, or blkparse's dump (`-d`).
-    Blktrace,
-    /// blkparse's text.
-    Blkparse,
+    Blktrace(Begins),
+    /// blkparse's text, in its usual layout.
+    Blkparse(Begins),
+    /// blkparse's text in a layout of the user's (`-f`).
+    BlkparseAs(Begins, Box<blkparse::Layout>),
     /// tracefs's text.
     Tracefs(Begins),
     /// VMware's vscsi traces.
@@ -29,8 +35,9 @@ impl Format {
     /// Its name.
     pub fn title(&self) -> String {
         match self {
-            Format::Blktrace => "blktrace".to_owned(),
-            Format::Blkparse => "blkparse's text".to_owned(),
+            Format::Blktrace(_) => "blktrace".to_owned(),
+            Format::Blkparse(_) => "blkparse's text".to_owned(),
+            Format::BlkparseAs(_, layout) => format!("blkparse's text (-f '{}')", layout.written()),
             Format::Tracefs(_) => "tracefs's text".to_owned(),
             Format::Vscsi(vscsi::Version::One) => "VMware vscsi, version 1".to_owned(),
             Format::Vscsi(vscsi::Version::Two) => "VMware vscsi, version 2".to_owned(),
@@ -40,29 +47,80 @@ impl Format {
 
     /// What a reader should know about it.
     pub fn notes(&self) -> Vec<String> {
+        let Some(begins) = self.begins() else {
+            return match self {
+                Format::Text(preset) => preset.notes.clone(),
+                _ => Vec::new(),
+            };
+        };
+        let names = if matches!(self, Format::Tracefs(_)) {
+            ("block_bio_queue", "block_rq_insert", "block_rq_issue")
+        } else {
+            ("Q events", "I (insertions)", "D (issues)")
+        };
         let fallback = |event: &str, what: &str| {
+            let (queue, _, _) = names;
             format!(
-                "the trace has no block_bio_queue: submissions are taken from {event}, so I/Os that merged are \
-                 one, and {what}"
+                "the trace has no {queue}: submissions are taken from {event}, so I/Os that merged are one, and {what}"
             )
         };
+        match begins {
+            Begins::Queue => Vec::new(),
+            Begins::Insert => vec![fallback(names.1, "waiting for a tag is not in it")],
+            Begins::Issue => vec![fallback(names.2, "waiting before the disk is not in it")],
+        }
+    }
+
+    /// Which events of a kernel count as submissions, if it has a kernel's events.
+    pub fn begins(&self) -> Option<Begins> {
         match self {
-            Format::Tracefs(Begins::Insert) => vec![fallback("block_rq_insert", "waiting for a tag is not in it")],
-            Format::Tracefs(Begins::Issue) => vec![fallback("block_rq_issue", "waiting before the disk is not in it")],
-            Format::Text(preset) => preset.notes.clone(),
-            _ => Vec::new(),
+            Format::Blktrace(begins)
+            | Format::Blkparse(begins)
+            | Format::BlkparseAs(begins, _)
+            | Format::Tracefs(begins) => Some(*begins),
+            Format::Vscsi(_) | Format::Text(_) => None,
+        }
+    }
+
+    /// From where on its times count.
+    pub fn side(&self) -> RecordedSide {
+        match (self, self.begins()) {
+            (Format::Text(preset), _) => preset.side,
+            (_, Some(Begins::Insert)) => RecordedSide::Scheduler,
+            (_, Some(Begins::Issue)) => RecordedSide::Disk,
+            _ => RecordedSide::Submission,
+        }
+    }
+
+    /// Whether it says what was read or written, and where.
+    pub fn tells_place(&self) -> bool {
+        !matches!(self, Format::Text(preset) if !preset.tells_place)
+    }
+
+    /// The same with this beginning, if it has a kernel's events.
+    pub(super) fn beginning_with(self, begins: Begins) -> Format {
+        match self {
+            Format::Blktrace(_) => Format::Blktrace(begins),
+            Format::Blkparse(_) => Format::Blkparse(begins),
+            Format::BlkparseAs(_, layout) => Format::BlkparseAs(begins, layout),
+            Format::Tracefs(_) => Format::Tracefs(begins),
+            other => other,
         }
     }
 
     /// Determines the format from a file's beginning; `whole` if that is all of it.
     pub fn of(beginning: &[u8], whole: bool) -> Option<Format> {
         if blktrace::is_trace(beginning) {
-            return Some(Format::Blktrace);
+            return Some(Format::Blktrace(begins_in(beginning).unwrap_or(Begins::Queue)));
         }
         let Some(text) = text(beginning, whole) else {
             return vscsi::Version::of(beginning).map(Format::Vscsi);
         };
-        of_events(text).or_else(|| of_rows(text)).or_else(|| vscsi::Version::of(beginning).map(Format::Vscsi))
+        let of_snoop = || Preset::of_snoop(text).map(|preset| Format::Text(Box::new(preset)));
+        of_events(text)
+            .or_else(of_snoop)
+            .or_else(|| of_rows(text))
+            .or_else(|| vscsi::Version::of(beginning).map(Format::Vscsi))
     }
 }
 
@@ -76,7 +134,7 @@ fn text(beginning: &[u8], whole: bool) -> Option<&str> {
 fn of_events(text: &str) -> Option<Format> {
     let told = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let kind = |line: &str| match () {
-        () if blkparse::is_event(line) => Some(Format::Blkparse),
+        () if blkparse::is_event(line) => Some(Format::Blkparse(Begins::Queue)),
         () if tracefs::is_event(line) => Some(Format::Tracefs(Begins::Issue)),
         () => None,
     };
@@ -89,8 +147,44 @@ fn of_events(text: &str) -> Option<Format> {
                 () => Begins::Issue,
             }))
         }
+        Some(Format::Blkparse(_)) => {
+            let lines = text.lines().take(LOOK_AT_LINES);
+            let actions = lines.filter_map(|line| line.split_whitespace().nth(5));
+            Some(Format::Blkparse(first_of(actions.filter_map(of_letter)).unwrap_or(Begins::Queue)))
+        }
         found => found,
     }
+}
+
+/// The kind of events that counts as submissions, if these are there: the earliest in an I/O's life.
+fn first_of(events: impl Iterator<Item = Begins>) -> Option<Begins> {
+    events.min()
+}
+
+fn of_letter(letter: &str) -> Option<Begins> {
+    BEGINS.into_iter().find(|begins| begins.letter() == letter)
+}
+
+const BEGINS: [Begins; 3] = [Begins::Queue, Begins::Insert, Begins::Issue];
+
+/// Which events of a binary file's beginning count as submissions; `None` if it has none.
+pub(super) fn begins_in(beginning: &[u8]) -> Option<Begins> {
+    let mut found = Vec::new();
+    let mut reader = blktrace::events(beginning);
+    let all = ActionSet::of(&[Action::Queue, Action::Insert, Action::Issue]);
+    let mut met = |event: &blktrace::BlktraceEvent, _: &[u8]| {
+        found.extend(BEGINS.into_iter().find(|begins| begins.action() == event.action));
+    };
+    // The beginning may end inside a record.
+    while matches!(reader.several(all, &mut met), Ok(true)) {}
+    first_of(found.into_iter())
+}
+
+/// Which lines of a text in this layout count as submissions.
+pub(super) fn begins_as(layout: &blkparse::Layout, beginning: &[u8]) -> Begins {
+    let text = String::from_utf8_lossy(beginning);
+    let lines = blkparse::events_of(text.as_bytes(), Path::new(""), layout).filter_map(Result::ok);
+    first_of(lines.take(LOOK_AT_LINES).filter_map(|line| of_letter(&line.action))).unwrap_or(Begins::Queue)
 }
 
 /// The formats of rows with columns.
@@ -113,6 +207,20 @@ pub fn unknown(name: &str, beginning: &[u8], whole: bool) -> String {
     let mut said = format!("{name}: no trace in a known format\n");
     if beginning.starts_with(b"PAR1") {
         said.push_str("  it is a Parquet file: `blksched trace convert` writes those, and reads CSV and blktrace");
+        return said;
+    }
+    if let Some(members) = unlike::members(beginning) {
+        let shown: Vec<&str> = members.iter().take(8).map(String::as_str).collect();
+        let more = if members.len() > 8 { ", …" } else { "" };
+        let _ = write!(
+            said,
+            "  it is a tar archive with {}{more}: unpack it (tar xf {name}) and name one of them",
+            shown.join(", ")
+        );
+        return said;
+    }
+    if let Some((what, advice)) = text(beginning, whole).and_then(unlike::known) {
+        let _ = write!(said, "  it is {what}: {advice}");
         return said;
     }
     let Some(text) = text(beginning, whole).filter(|text| !text.trim().is_empty()) else {
@@ -139,7 +247,7 @@ pub fn unknown(name: &str, beginning: &[u8], whole: bool) -> String {
 
 fn names() -> String {
     // A line holds about twelve.
-    let own = ["blktrace", "blkparse", "tracefs", "vscsi"].map(str::to_owned);
+    let own = ["blktrace", "blkparse", "tracefs", "perf script", "biosnoop", "vscsi"].map(str::to_owned);
     let all: Vec<String> = own.into_iter().chain(presets().into_iter().map(|preset| preset.name)).collect();
     all.chunks(12).map(|line| line.join(", ")).collect::<Vec<_>>().join(",\n  ")
 }
@@ -196,7 +304,10 @@ mod tests {
         let said = unknown("x.log", text, true);
         assert!(said.contains("[757.388 ms] disk2"), "{said}");
         assert!(said.contains("'x.log:line=\"[{-} ms] disk{-} op={-} lba={-} len={-} took={-}us\"'"), "{said}");
-        assert!(said.contains("tried: blktrace, blkparse, tracefs, vscsi, blksched, iolog2"), "{said}");
+        assert!(
+            said.contains("tried: blktrace, blkparse, tracefs, perf script, biosnoop, vscsi, blksched, iolog2"),
+            "{said}"
+        );
         assert!(unknown("x", b"a;1;2;R\n", true).contains("columns=-,-,-,-,separator=;"));
         assert!(unknown("x", b"1 2 R 4\n", true).contains("columns=-,-,-,-,separator=blanks"));
         assert!(unknown("x", b"", true).contains("the file is empty"));

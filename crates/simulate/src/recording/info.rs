@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use blksched::{Op, Span};
 use blksched_measure::Histogram;
+use blksched_traces::snoop::RecordedSide;
 use blksched_workloads::replay::{InFlightIos, TraceAction, TraceEvent};
 
 use super::apart::{Apart, SizeCounts};
 use super::events::DeviceNumber;
 use super::stream::{Met, Stream};
-use super::{Begins, Format};
+use super::{Format, doubts};
 
 /// The most I/Os whose completion is awaited: a trace without completions does not fill the memory.
 const MOST_IN_FLIGHT: usize = 1 << 20;
@@ -96,6 +97,8 @@ pub struct Info {
     first: Option<u64>,
     last: u64,
     before: Option<u64>,
+    /// The longest I/O but for discards and flushes \[sectors\].
+    longest: u32,
     resolution: u64,
     /// The submission time of each I/O in flight.
     open: InFlightIos<u64>,
@@ -191,7 +194,6 @@ impl Info {
             device.share.add(event.start, end, bytes);
             self.asked[kind(event.op)].sequential += u64::from(before == Some(event.start) && event.sectors > 0);
         }
-        self.asked[kind(event.op)].bytes += bytes;
         if let Some(share) = self.processes.at(event.pid, event.pid) {
             share.add(event.start, end, bytes);
         }
@@ -201,7 +203,12 @@ impl Info {
     /// What a verdict depends on.
     #[inline]
     fn judged(&mut self, event: &TraceEvent) {
-        self.asked[kind(event.op)].ios += 1;
+        let asked = &mut self.asked[kind(event.op)];
+        asked.ios += 1;
+        asked.bytes += u64::from(event.sectors) * 512;
+        if matches!(event.op, Op::Read | Op::Write) {
+            self.longest = self.longest.max(event.sectors);
+        }
         self.together += u64::from(self.before == Some(event.time));
         self.before = Some(event.time);
         // In most traces the resolution soon turns out to be 1 ns.
@@ -278,6 +285,11 @@ impl Info {
         self.asked[kind(op)].latency.as_deref().filter(|latency| !latency.is_empty())
     }
 
+    /// The longest read or write \[sectors\].
+    pub(super) fn longest(&self) -> u32 {
+        self.longest
+    }
+
     /// The greatest common divisor of all times.
     pub fn resolution(&self) -> Span {
         Span::from_ns(self.resolution)
@@ -286,13 +298,28 @@ impl Info {
     /// Whether it can support a verdict.
     pub fn fitness(&self, format: &Format, met: Met) -> Fitness {
         let (ios, span) = (self.ios(), self.span());
+        if ios == 0 && self.completions > 0 {
+            let some = self.completions;
+            return Fitness::None(format!(
+                "it has {some} completions and nothing that was submitted: record Q, or I and D (blktrace -a queue -a \
+                 issue -a complete)"
+            ));
+        }
         if ios == 0 {
             return Fitness::None("it contains no I/O".to_owned());
+        }
+        let of_a_kernel = format.begins().is_some();
+        if of_a_kernel && u64::from(self.longest) * 512 >= doubts::LONGEST_IO {
+            return Fitness::None(format!(
+                "its reads and writes are up to {} MiB long, which is more than Linux sends a disk at a time, so \
+                 their lengths are probably misread",
+                self.longest >> 11
+            ));
         }
         if span == Span::ZERO && ios > 1 {
             return Fitness::None("it has no times".to_owned());
         }
-        if let Format::Tracefs(Begins::Issue) = format {
+        if format.side() == RecordedSide::Disk {
             return Fitness::None(
                 "only what the disk was given is recorded, as the scheduler that ran ordered it, not what was submitted"
                     .to_owned(),
@@ -319,7 +346,7 @@ impl Info {
                 "{moments}; only {some} of {ios} I/Os have their completion, so it is only partly known which \
                  process waited for what"
             )),
-            _ if matches!(format, Format::Tracefs(Begins::Insert)) => {
+            _ if format.side() == RecordedSide::Scheduler => {
                 Fitness::Good(format!("{moments}, and completions; what waited for a tag is not in it"))
             }
             _ => Fitness::Good(format!("{moments}, and completions")),

@@ -69,6 +69,8 @@ pub struct Met {
     pub late: u64,
     /// Events lost according to the trace.
     pub lost: u64,
+    /// Files that end inside a line or inside a packed block.
+    pub cut_off: u64,
 }
 
 /// A file of a trace, with its name for errors.
@@ -85,7 +87,7 @@ struct StreamFile {
 }
 
 enum StreamKind {
-    Blktrace(blktrace::Events<Input>, ActionSet),
+    Blktrace(blktrace::Events<Input>, ActionSet, Begins),
     Lines(Input, Begins, Text, usize),
     Vscsi(vscsi::Records<Input>),
     Rows(Box<RowReader<Input>>),
@@ -99,9 +101,10 @@ enum Go {
 }
 
 /// Which text of a kernel's events.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Text {
     Blkparse,
+    BlkparseAs(Box<blkparse::Layout>),
     Tracefs,
 }
 
@@ -130,14 +133,29 @@ impl Stream {
     /// # Errors
     /// If one cannot be read, or is in no known format.
     pub fn open(files: Vec<Named>, reading: Reading) -> Result<Stream, String> {
-        let (mut opened, mut shown, mut machine) = (Vec::new(), None, None);
+        let (mut opened, mut shown, mut machine, mut begins) = (Vec::new(), None, None, None);
         for (name, file) in files {
-            let Some((kind, format, told)) = StreamFile::open(&name, file, reading.format.as_ref())? else { continue };
+            let opened_file = StreamFile::open(&name, file, reading.format.as_ref())?;
+            let Some((kind, format, told, seen)) = opened_file else { continue };
             shown.get_or_insert(format);
+            begins = begins.into_iter().chain(seen).min();
             machine = machine.or(told);
             opened.push(StreamFile { name, kind, reached: Some(0) });
         }
-        let format = shown.ok_or("the trace is empty")?;
+        let format: Format = shown.ok_or("the trace is empty")?;
+        // A CPU on which only completions happened does not tell how I/Os begin.
+        let format = match begins {
+            Some(begins) => format.beginning_with(begins),
+            None => format,
+        };
+        if let Some(all) = begins {
+            for file in &mut opened {
+                let file: &mut StreamFile = file;
+                if let StreamKind::Blktrace(_, wanted, begins) = &mut file.kind {
+                    (*wanted, *begins) = (asked(Plugs::Told, all), all);
+                }
+            }
+        }
         Ok(Stream {
             order: EventOrder::of(opened.len()),
             files: opened,
@@ -187,8 +205,8 @@ impl Stream {
     /// The same without plugs, for callers that do not need to know which I/Os were submitted together.
     pub fn without_plugs(mut self) -> Stream {
         for file in &mut self.files {
-            if let StreamKind::Blktrace(_, wanted) = &mut file.kind {
-                *wanted = asked(Plugs::PassedOver);
+            if let StreamKind::Blktrace(_, wanted, begins) = &mut file.kind {
+                *wanted = asked(Plugs::PassedOver, *begins);
             }
         }
         self
@@ -316,6 +334,10 @@ impl Stream {
             (Ok(StreamStep::Read), _) => {}
             (Ok(StreamStep::Lost(events)), _) => self.met.lost += events,
             (Ok(StreamStep::Ended), _) => file.reached = None,
+            (Ok(StreamStep::CutOff), _) => {
+                self.met.cut_off += 1;
+                file.reached = None;
+            }
             (Err(StreamTrouble::Damage(_, whether)), Damage::Skipped) => {
                 self.met.damaged += 1;
                 if whether == GoesOn::No {
@@ -337,12 +359,15 @@ fn name_of(devices: &BTreeMap<DeviceNumber, String>, device: DeviceNumber) -> St
     }
 }
 
-type Opened = (StreamKind, Format, Option<Machine>);
+/// Comes with which events of a binary file count as submissions, if the file has any.
+type Opened = (StreamKind, Format, Option<Machine>, Option<Begins>);
 
 enum StreamStep {
     Read,
     Lost(u64),
     Ended,
+    /// Its last line or its packing ends too early.
+    CutOff,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -372,16 +397,32 @@ impl StreamFile {
             Some(format) => format.clone(),
             None => Format::of(&beginning, whole).ok_or_else(|| format::unknown(name, &beginning, whole))?,
         };
+        let seen = match &format {
+            Format::Blktrace(_) => format::begins_in(&beginning),
+            _ => None,
+        };
+        let format = match &format {
+            Format::BlkparseAs(_, layout) => {
+                let begins = format::begins_as(layout, &beginning);
+                format.beginning_with(begins)
+            }
+            _ => format,
+        };
         let machine = Machine::read(&String::from_utf8_lossy(&beginning));
         let input: Input = Box::new(Cursor::new(beginning).chain(rest));
         let kind = match &format {
-            Format::Blktrace => StreamKind::Blktrace(blktrace::events(input), asked(Plugs::Told)),
-            Format::Blkparse => StreamKind::Lines(input, Begins::Queue, Text::Blkparse, 0),
+            Format::Blktrace(begins) => {
+                StreamKind::Blktrace(blktrace::events(input), asked(Plugs::Told, *begins), *begins)
+            }
+            Format::Blkparse(begins) => StreamKind::Lines(input, *begins, Text::Blkparse, 0),
+            Format::BlkparseAs(begins, layout) => {
+                StreamKind::Lines(input, *begins, Text::BlkparseAs(layout.clone()), 0)
+            }
             Format::Tracefs(begins) => StreamKind::Lines(input, *begins, Text::Tracefs, 0),
             Format::Vscsi(version) => StreamKind::Vscsi(vscsi::Records::new(input, *version)),
             Format::Text(preset) => StreamKind::Rows(Box::new(RowReader::new(input, preset.spec.clone()))),
         };
-        Ok(Some((kind, format, machine)))
+        Ok(Some((kind, format, machine, seen)))
     }
 
     /// Reads one more line or record, and puts its events into `events`.
@@ -393,8 +434,9 @@ impl StreamFile {
     ) -> Result<StreamStep, StreamTrouble> {
         let name = &self.name;
         match &mut self.kind {
-            StreamKind::Blktrace(reader, wanted) => loop {
-                match reader.several(*wanted, |event, payload| of_blktrace(event, payload, events, names)) {
+            StreamKind::Blktrace(reader, wanted, begins) => loop {
+                let begins = *begins;
+                match reader.several(*wanted, |event, payload| of_blktrace(event, payload, begins, events, names)) {
                     Ok(false) => return Ok(StreamStep::Ended),
                     Ok(true) => {}
                     Err(error @ blktrace::BlktraceError::Io { .. }) => {
@@ -407,7 +449,7 @@ impl StreamFile {
                 }
             },
             StreamKind::Lines(input, begins, text, line) => {
-                read_line(name, input, (*begins, *text), line, events, names)
+                read_line(name, input, (*begins, text), line, events, names)
             }
             StreamKind::Vscsi(records) => match records.next() {
                 None => Ok(StreamStep::Ended),
@@ -418,8 +460,10 @@ impl StreamFile {
                 Some(Err(error)) => Err(StreamTrouble::Io(format!("{name}: {error}"))),
             },
             StreamKind::Rows(rows) => match rows.row() {
+                Err(error) if is_cut(&error) => Ok(StreamStep::CutOff),
                 Err(error) => Err(StreamTrouble::Io(format!("{name}: {error}"))),
                 Ok(None) => Ok(StreamStep::Ended),
+                Ok(Some(Err(_))) if rows.is_cut_off() => Ok(StreamStep::CutOff),
                 Ok(Some(Err(error))) => Err(StreamTrouble::Damage(format!("{name}:{error}"), GoesOn::Yes)),
                 Ok(Some(Ok(row))) => {
                     of_row(&row, events);
@@ -438,18 +482,45 @@ impl StreamFile {
 fn read_line(
     name: &str,
     input: &mut Input,
-    kind: (Begins, Text),
+    kind: (Begins, &Text),
     line: &mut usize,
     events: &mut FileEvents<'_>,
     names: &mut Names,
 ) -> Result<StreamStep, StreamTrouble> {
     let mut text = Vec::new();
     // The kernel's lines are short; text without an end of line is damage, and must not fill the memory.
-    let read = input.by_ref().take(1 << 16).read_until(b'\n', &mut text);
-    if read.map_err(|error| StreamTrouble::Io(format!("{name}: {error}")))? == 0 {
-        return Ok(StreamStep::Ended);
+    match input.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut text) {
+        Ok(0) => return Ok(StreamStep::Ended),
+        Ok(_) => {}
+        Err(error) if is_cut(&error) => return Ok(StreamStep::CutOff),
+        Err(error) => return Err(StreamTrouble::Io(format!("{name}: {error}"))),
     }
     *line += 1;
+    let read = events_in(name, &text, kind, *line, events, names);
+    let is_last = text.last() != Some(&b'\n') && (text.len() as u64) < LONGEST_LINE;
+    match read {
+        Err(StreamTrouble::Damage(..)) if is_last => Ok(StreamStep::CutOff),
+        read => read,
+    }
+}
+
+/// Whether a packed file ends too early.
+fn is_cut(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::UnexpectedEof
+}
+
+/// The kernel's lines are shorter \[bytes\].
+const LONGEST_LINE: u64 = 1 << 16;
+
+/// The events of one line.
+fn events_in(
+    name: &str,
+    text: &[u8],
+    kind: (Begins, &Text),
+    line: usize,
+    events: &mut FileEvents<'_>,
+    names: &mut Names,
+) -> Result<StreamStep, StreamTrouble> {
     let path = Path::new(name);
     let located = |error: String| {
         // A line is parsed alone, so it counts as the first.
@@ -459,15 +530,20 @@ fn read_line(
     };
     match kind.1 {
         Text::Blkparse => {
-            for event in blkparse::events(&text[..], path) {
-                of_blkparse(&event.map_err(|error| located(error.to_string()))?, events, names);
+            for event in blkparse::events(text, path) {
+                of_blkparse(&event.map_err(|error| located(error.to_string()))?, kind.0, events, names);
+            }
+        }
+        Text::BlkparseAs(layout) => {
+            for event in blkparse::events_of(text, path, layout) {
+                of_blkparse(&event.map_err(|error| located(error.to_string()))?, kind.0, events, names);
             }
         }
         Text::Tracefs => {
-            if let Some(lost) = lost(&text) {
+            if let Some(lost) = lost(text) {
                 return Ok(StreamStep::Lost(lost));
             }
-            for event in tracefs::events(&text[..], path) {
+            for event in tracefs::events(text, path) {
                 of_tracefs(&event.map_err(|error| located(error.to_string()))?, kind.0, events, names);
             }
         }

@@ -9,6 +9,7 @@ mod experiment;
 mod experiment_mutations;
 mod file_systems;
 mod fs_recordings;
+mod forms;
 mod messages;
 mod priorities;
 mod replays;

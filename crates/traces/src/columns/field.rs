@@ -3,14 +3,19 @@
 use std::fmt;
 
 use super::spec::ColumnsError;
+use crate::vscsi;
 
 /// The meaning of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ColumnRole {
     /// The time of submission.
     Time,
+    /// The time of completion.
+    End,
     /// The response time.
     Response,
+    /// The time from submission until the response time begins.
+    Queue,
     /// The operation: read, write, discard or flush.
     Op,
     /// The offset.
@@ -34,6 +39,8 @@ pub struct Column {
     pub role: ColumnRole,
     /// Its unit.
     pub(super) unit: Unit,
+    /// Its name in the trace's header, or its keys in a line of JSON, if it is found by them.
+    pub(super) named: Option<String>,
 }
 
 /// The unit of a column's numbers or words.
@@ -57,6 +64,8 @@ pub(super) enum Kinds {
     WriteIsZero,
     /// Bit 0 is set for a read.
     Flags,
+    /// SCSI's operation codes, hexadecimal.
+    Scsi,
 }
 
 /// A kind of I/O, as given in a trace.
@@ -70,13 +79,19 @@ pub enum ToldOp {
     Discard,
     /// A flush.
     Flush,
+    /// An I/O of which the trace tells neither kind nor place.
+    Unknown,
     /// Opening, closing and the like, which are not I/O.
     Other,
+    /// A pause: in a trace without times, the offset is how long after the previous pause it ends \[us\].
+    Wait,
 }
 
-const ROLES: [(&str, ColumnRole); 12] = [
+const ROLES: [(&str, ColumnRole); 14] = [
     ("time", ColumnRole::Time),
+    ("end", ColumnRole::End),
     ("response", ColumnRole::Response),
+    ("queue", ColumnRole::Queue),
     ("op", ColumnRole::Op),
     ("offset", ColumnRole::Offset),
     ("size", ColumnRole::Size),
@@ -89,7 +104,10 @@ const ROLES: [(&str, ColumnRole); 12] = [
     ("pid", ColumnRole::Process),
 ];
 
-const TIMES: [(&str, u64, u64); 7] = [
+const TIMES: [(&str, u64, u64); 9] = [
+    // Moments are known by their form.
+    ("clock", 1_000_000_000, 1),
+    ("iso", 1_000_000_000, 1),
     ("s", 1_000_000_000, 1),
     ("ms", 1_000_000, 1),
     ("us", 1_000, 1),
@@ -100,43 +118,55 @@ const TIMES: [(&str, u64, u64); 7] = [
 ];
 
 impl Column {
-    /// Parses `time@ms`.
+    /// Parses `time@ms`, or `time@ms:NAME`.
     ///
     /// # Errors
     /// If there is no such column or unit.
     pub fn parse(written: &str) -> Result<Column, ColumnsError> {
         let written = written.trim();
-        let (name, unit) = written.split_once('@').map_or((written, None), |(name, unit)| (name, Some(unit)));
+        let (described, named) = match written.split_once(':') {
+            Some((_, "")) => {
+                let message = format!("`{written}` has no name after `:`: expected one from the trace's header");
+                return Err(ColumnsError::new(written, message));
+            }
+            Some((described, named)) => (described, Some(named.trim().to_owned())),
+            None => (written, None),
+        };
+        let (name, unit) = described.split_once('@').map_or((described, None), |(name, unit)| (name, Some(unit)));
         let role = match name {
             "-" | "_" => ColumnRole::Skip,
             _ => ROLES.iter().find(|(known, _)| *known == name).map(|row| row.1).ok_or_else(|| unknown(name))?,
         };
         let unit = match (role, unit) {
-            (ColumnRole::Time | ColumnRole::Response, unit) => {
-                time(unit.unwrap_or("s")).ok_or("s, ms, us, 100ns, ns or ps")
+            (ColumnRole::Time | ColumnRole::End, unit) => {
+                time(unit.unwrap_or("s")).ok_or("s, ms, us, 100ns, ns, ps, clock or iso")
             }
+            (ColumnRole::Response | ColumnRole::Queue, unit) => time(unit.unwrap_or("s"))
+                .filter(|_| !matches!(unit, Some("clock" | "iso")))
+                .ok_or("s, ms, us, 100ns, ns or ps"),
             (ColumnRole::Offset | ColumnRole::Size, unit) => {
                 bytes(unit.unwrap_or("B")).ok_or("B, 512B, KiB, 4KiB or the like")
             }
-            (ColumnRole::Op, unit) => kinds(unit).ok_or("r0w1, w0r1 or flags, or no unit for words"),
+            (ColumnRole::Op, unit) => kinds(unit).ok_or("r0w1, w0r1, flags or scsi, or no unit for words"),
             (_, None) => Ok(Unit::Word),
             (_, Some(_)) => Err("no unit there"),
         };
         let wrong = |expected| {
             ColumnsError::new(written, format!("`{written}` has a unit that is unknown: expected {expected}"))
         };
-        Ok(Column { written: written.to_owned(), role, unit: unit.map_err(wrong)? })
+        Ok(Column { written: written.to_owned(), role, unit: unit.map_err(wrong)?, named })
     }
 
     /// What messages expect instead of an invalid word: "a time in ms".
     pub(super) fn expected(&self) -> &'static str {
         match (self.role, self.unit) {
-            (ColumnRole::Time, _) => "a time, as in 12.5",
-            (ColumnRole::Response, _) => "a length of time, as in 0.25",
+            (ColumnRole::Time | ColumnRole::End, _) => "a time, as in 12.5 or 17:58:57.814",
+            (ColumnRole::Response | ColumnRole::Queue, _) => "a length of time, as in 0.25",
             (ColumnRole::Offset, _) => "an offset, as in 4096",
             (ColumnRole::Size, _) => "a length, as in 4096",
             (ColumnRole::Op, Unit::Kind(Kinds::Words)) => "read, write, discard or flush, as in R or Write",
             (ColumnRole::Op, Unit::Kind(Kinds::Flags)) => "a kind of I/O as flags, as in 1",
+            (ColumnRole::Op, Unit::Kind(Kinds::Scsi)) => "a SCSI operation code, as in 28 or 2a",
             (ColumnRole::Op, _) => "0 or 1",
             _ => "a word",
         }
@@ -183,6 +213,7 @@ fn kinds(unit: Option<&str>) -> Option<Unit> {
         Some("r0w1") => Kinds::ReadIsZero,
         Some("w0r1") => Kinds::WriteIsZero,
         Some("flags") => Kinds::Flags,
+        Some("scsi") => Kinds::Scsi,
         Some(_) => return None,
     }))
 }
@@ -198,6 +229,9 @@ impl Unit {
         // Most times are whole numbers of a unit that is a multiple of a nanosecond.
         if let (1, Some(units)) = (per, whole(word)) {
             return units.checked_mul(times);
+        }
+        if word.starts_with("0x") {
+            return u64::try_from(u128::from(whole(word)?) * u128::from(times) / u128::from(per)).ok();
         }
         let (seconds, fraction) = word.split_once('.').unwrap_or((word, ""));
         if seconds.is_empty() && fraction.is_empty() {
@@ -225,32 +259,64 @@ impl Unit {
                 whole(digits).map(|flags| if flags & 1 == 1 { ToldOp::Read } else { ToldOp::Write })
             }
             (Kinds::Words, word) => in_words(word),
+            (Kinds::Scsi, word) => scsi(word),
             _ => None,
         }
     }
 }
 
-/// The kind as traces and blkparse write it; none for a blank.
+/// The kind as traces, fio, Windows and blkparse write it; none for a blank.
 fn in_words(word: &str) -> Option<ToldOp> {
-    const LONGEST: usize = "fdatasync".len();
+    const LONGEST: usize = "diskwriteinit".len();
     let mut lower = [0; LONGEST];
     let lower = lower.get_mut(..word.len())?;
     lower.copy_from_slice(word.as_bytes());
     lower.make_ascii_lowercase();
-    Some(match &*lower {
-        b"r" | b"rd" | b"read" | b"rs" | b"ra" | b"rm" | b"rsm" | b"ras" | b"randread" => ToldOp::Read,
-        b"w" | b"wr" | b"write" | b"wz" | b"ws" | b"wm" | b"wsm" | b"wfs" | b"wfsm" | b"fwfsm" | b"fws" => {
-            ToldOp::Write
-        }
-        b"d" | b"ds" | b"discard" | b"trim" | b"unmap" => ToldOp::Discard,
-        b"f" | b"fn" | b"ff" | b"flush" | b"sync" | b"datasync" | b"fsync" | b"fdatasync" => ToldOp::Flush,
-        b"add" | b"open" | b"close" | b"wait" => ToldOp::Other,
-        _ => return None,
+    Some(match str::from_utf8(lower).ok()? {
+        "rd" | "read" | "randread" | "diskread" => ToldOp::Read,
+        "wr" | "write" | "wz" | "randwrite" | "diskwrite" => ToldOp::Write,
+        "discard" | "trim" | "unmap" => ToldOp::Discard,
+        "flush" | "sync" | "datasync" | "fsync" | "fdatasync" | "diskflush" => ToldOp::Flush,
+        "add" | "open" | "close" | "diskreadinit" | "diskwriteinit" | "diskflushinit" => ToldOp::Other,
+        "wait" => ToldOp::Wait,
+        letters => return of_letters(letters),
     })
 }
 
-/// A number of digits only.
+/// blkparse's letters in lower case: `f` for a flush before it, the kind, then the properties of the kind.
+fn of_letters(word: &str) -> Option<ToldOp> {
+    let plain = word.strip_prefix('f').filter(|rest| !rest.is_empty()).unwrap_or(word);
+    let op = match plain.chars().next()? {
+        'r' => ToldOp::Read,
+        'w' => ToldOp::Write,
+        'd' => ToldOp::Discard,
+        'f' => ToldOp::Flush,
+        // Without data: a flush if it says so, else a command of a driver or a tool.
+        'n' => return (plain.len() == 1).then_some(if word == plain { ToldOp::Other } else { ToldOp::Flush }),
+        _ => return None,
+    };
+    plain[1..].chars().all(|letter| "fsmau".contains(letter)).then_some(op)
+}
+
+/// The kind of a SCSI operation code, with or without `0x`; what moves no blocks is no I/O.
+fn scsi(word: &str) -> Option<ToldOp> {
+    let digits = word.strip_prefix("0x").unwrap_or(word);
+    let code = u16::from_str_radix(digits, 16).ok().filter(|_| digits.len() <= 2)?;
+    Some(match vscsi::kind(code) {
+        Some(vscsi::ScsiKind::Read) => ToldOp::Read,
+        Some(vscsi::ScsiKind::Write) => ToldOp::Write,
+        Some(vscsi::ScsiKind::Discard) => ToldOp::Discard,
+        Some(vscsi::ScsiKind::Flush) => ToldOp::Flush,
+        None => ToldOp::Other,
+    })
+}
+
+/// A number of digits only, or hexadecimal behind `0x`.
 fn whole(word: &str) -> Option<u64> {
+    if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+        let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        return u64::from_str_radix(digits, 16).ok().filter(|_| hexadecimal);
+    }
     let digits = !word.is_empty() && word.len() <= 20 && word.bytes().all(|byte| byte.is_ascii_digit());
     if digits { word.parse().ok() } else { None }
 }
@@ -280,6 +346,11 @@ mod tests {
             (Some(4096), Some(8192), Some(7))
         );
         assert_eq!(number("offset@512B", "18446744073709551615"), None);
+        assert_eq!(
+            (number("offset@512B", "0x10"), number("offset", "0x"), number("offset", "0xg")),
+            (Some(8192), None, None)
+        );
+        assert_eq!(number("time@us", "0x10"), Some(16_000));
     }
 
     #[test]
@@ -290,6 +361,33 @@ mod tests {
             (kind("op", "Read"), kind("op", "w"), kind("op", "x")),
             (Some(ToldOp::Read), Some(ToldOp::Write), None)
         );
+        assert_eq!(
+            ["RSM", "FWFSM", "WFS", "FN", "FF", "F", "DS", "N", "NS"].map(|word| kind("op", word)),
+            [
+                Some(ToldOp::Read),
+                Some(ToldOp::Write),
+                Some(ToldOp::Write),
+                Some(ToldOp::Flush),
+                Some(ToldOp::Flush),
+                Some(ToldOp::Flush),
+                Some(ToldOp::Discard),
+                Some(ToldOp::Other),
+                None
+            ]
+        );
+        assert_eq!(
+            ["28", "2a", "0x42", "35", "12", "128", "r"].map(|word| kind("op@scsi", word)),
+            [
+                Some(ToldOp::Read),
+                Some(ToldOp::Write),
+                Some(ToldOp::Discard),
+                Some(ToldOp::Flush),
+                Some(ToldOp::Other),
+                None,
+                None
+            ]
+        );
+        assert_eq!((kind("op", "DiskRead"), kind("op", "DiskWriteInit")), (Some(ToldOp::Read), Some(ToldOp::Other)));
         assert_eq!((kind("op@r0w1", "0"), kind("op@w0r1", "0")), (Some(ToldOp::Read), Some(ToldOp::Write)));
         assert_eq!(
             (kind("op@flags", "3"), kind("op@flags", "2"), kind("op@r0w1", "2")),

@@ -5,10 +5,18 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 use super::field::{Column, ColumnRole, ToldOp, Unit};
-use super::spec::{Shape, Spec};
+use super::moment::{DAY, Moment, moment};
+use super::named;
+use super::spec::{Shape, Spec, WordyLine};
 
 /// The longest line that is read \[bytes\]; a longer one counts as damaged.
 const LONGEST_LINE: usize = 64 << 10;
+
+/// What is added to the times of a trace that has only times of completion \[ns\]: an hour.
+const BEFORE_FIRST: u64 = 3_600_000_000_000;
+
+/// A shorter pause of fio's iolog version 2 is none \[us\].
+const SHORTEST_WAIT_US: u64 = 100;
 
 /// One I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +84,13 @@ impl NumberedNames {
 
 /// The parts of a row, collected word by word.
 #[derive(Default)]
-struct Parts {
-    time: u64,
+pub(super) struct Parts {
+    time: Option<u64>,
+    end: Option<u64>,
     response: Option<u64>,
+    queue: u64,
+    /// Whether times are those of a clock without a date.
+    of_day: bool,
     op: Option<ToldOp>,
     offset: u64,
     bytes: u64,
@@ -105,6 +117,16 @@ pub struct RowReader<I> {
     devices: NumberedNames,
     processes: NumberedNames,
     parts: Parts,
+    /// The end of the last pause \[ns\], in a trace that has pauses instead of times.
+    clock: u64,
+    /// Midnights passed since the first row \[ns\], in a trace whose times have no date.
+    midnights: u64,
+    /// The time of the last row \[ns\], with midnights.
+    last: u64,
+    /// Where each column is, once the header is read.
+    places: Option<Vec<usize>>,
+    /// What a row is in a trace that has no kinds at all.
+    kindless: Option<ToldOp>,
     /// The number of rows whose kind is blank in the trace.
     pub without_kind: u64,
 }
@@ -113,8 +135,22 @@ impl<I: BufRead> RowReader<I> {
     /// Creates a reader of the rows of `input`, as `spec` describes them.
     pub fn new(input: I, spec: Spec) -> RowReader<I> {
         let (devices, processes) = (NumberedNames::default(), NumberedNames::default());
-        let parts = Parts::default();
-        RowReader { input, spec, line: 0, buffer: Vec::new(), devices, processes, parts, without_kind: 0 }
+        let kindless = (!spec.tells(ColumnRole::Op)).then_some(ToldOp::Unknown);
+        RowReader {
+            input,
+            spec,
+            line: 0,
+            buffer: Vec::new(),
+            devices,
+            processes,
+            clock: 0,
+            midnights: 0,
+            last: 0,
+            parts: Parts::default(),
+            places: None,
+            kindless,
+            without_kind: 0,
+        }
     }
 
     /// The devices' names so far.
@@ -125,6 +161,11 @@ impl<I: BufRead> RowReader<I> {
     /// The processes' names so far.
     pub fn processes(&self) -> &[String] {
         &self.processes.list
+    }
+
+    /// Whether the last line read had no end: the file may have been cut off inside it.
+    pub fn is_cut_off(&self) -> bool {
+        !self.buffer.is_empty() && self.buffer.len() <= LONGEST_LINE && self.buffer.last() != Some(&b'\n')
     }
 
     /// The next row; `None` at the end. After a [`TextError`], reading can continue with the next line.
@@ -163,35 +204,100 @@ impl<I: BufRead> RowReader<I> {
                 return Err(self.wrong(at + 1, format!("the byte 0x{:02x} is not UTF-8: expected text", bytes[at])));
             }
         };
-        if self.line <= self.spec.skip || text.trim().is_empty() || text.starts_with('#') || is_header(self.line, text)
-        {
+        if self.is_no_row(text) {
             return Ok(None);
         }
-        let parts = &mut self.parts;
+        let mut parts = std::mem::take(&mut self.parts);
         parts.clear();
+        let row = match self.collect(text, &mut parts) {
+            Ok(true) => Ok(self.made(&mut parts)),
+            Ok(false) => Ok(None),
+            Err((column, message)) => Err(self.wrong(column, message)),
+        };
+        self.parts = parts;
+        row
+    }
+
+    /// Collects a line's words; false if it is the header that names the columns.
+    fn collect(&mut self, text: &str, parts: &mut Parts) -> Result<bool, Wrong> {
         match &self.spec.shape {
             Shape::Columns { separator: Some(separator), columns, open } => {
-                separated(text, text.split(*separator), (columns, *open), parts)
+                separated(text, text.split(*separator), (columns, *open), None, parts)
             }
             Shape::Columns { separator: None, columns, open } => {
-                separated(text, text.split_whitespace(), (columns, *open), parts)
+                let wide = if *open { None } else { wide(text, columns) };
+                separated(text, text.split_whitespace(), (columns, *open), wide, parts)
             }
             Shape::Pattern { before, columns } => patterned(text, before, columns, parts),
+            Shape::Json(columns) => named::of_json(text, columns, parts),
+            Shape::Header { separator, columns } => match &self.places {
+                Some(places) => named::of_row(text, *separator, columns, places, parts),
+                None => {
+                    self.places = Some(named::places(text, *separator, columns)?);
+                    return Ok(false);
+                }
+            },
         }
-        .map_err(|(column, message)| TextError { line: self.line, column, message })?;
-        let Some(op) = parts.op else {
+        .map(|()| true)
+    }
+
+    /// The row of which these are the parts, if it is an I/O.
+    fn made(&mut self, parts: &mut Parts) -> Option<TraceRow> {
+        let Some(op) = parts.op.or(self.kindless) else {
             self.without_kind += 1;
-            return Ok(None);
+            return None;
         };
-        if op == ToldOp::Other {
-            return Ok(None);
+        match op {
+            ToldOp::Other => return None,
+            ToldOp::Wait => {
+                // fio's manual: everything below 100 is discarded.
+                let pause_us = if parts.offset < SHORTEST_WAIT_US { 0 } else { parts.offset };
+                self.clock = self.clock.saturating_add(pause_us.saturating_mul(1000));
+                return None;
+            }
+            _ => {}
         }
+        let (time, response) = self.times(parts);
         if parts.process.is_empty() {
             parts.process.clone_from(&parts.device);
         }
         let (device, process) = (self.devices.number(&parts.device), self.processes.number(&parts.process));
-        let &mut Parts { time, response, offset, bytes, .. } = parts;
-        Ok(Some(TraceRow { time, response, op, offset, bytes, device, process }))
+        let (offset, bytes) = match op {
+            // A place of its own, so that its completion is found.
+            ToldOp::Unknown => (self.line as u64 * 512, 512),
+            _ => (parts.offset, parts.bytes),
+        };
+        Some(TraceRow { time, response, op, offset, bytes, device, process })
+    }
+
+    /// Whether a line is a header, a comment or the like.
+    fn is_no_row(&self, text: &str) -> bool {
+        let has_digit = || text.bytes().any(|byte| byte.is_ascii_digit());
+        let is_headed = matches!(self.spec.shape, Shape::Header { .. });
+        // A first line without any digit is a header.
+        let is_wordy = (self.line == 1 && !is_headed) || self.spec.wordy == WordyLine::Message;
+        self.line <= self.spec.skip || text.trim().is_empty() || text.starts_with('#') || is_wordy && !has_digit()
+    }
+
+    /// When it was submitted, and how long it took.
+    fn times(&mut self, parts: &Parts) -> (u64, Option<u64>) {
+        let mut told = parts.end.or(parts.time).unwrap_or(self.clock);
+        if parts.of_day {
+            told = told.saturating_add(self.midnights);
+            // A clock that falls by more than half a day has passed midnight.
+            if told + DAY / 2 < self.last {
+                self.midnights += DAY;
+                told += DAY;
+            }
+            self.last = told;
+        }
+        let response = parts.response.map(|took| took.saturating_add(parts.queue));
+        match (parts.end, parts.time) {
+            (Some(end), Some(begun)) => (begun, Some(response.unwrap_or(end.saturating_sub(begun)))),
+            // An I/O that ended at a recording's first moment began before it.
+            (Some(_), None) => (told.saturating_add(BEFORE_FIRST).saturating_sub(response.unwrap_or(0)), response),
+            (None, _) => (told, response),
+        }
     }
 
     fn wrong(&self, column: usize, message: String) -> TextError {
@@ -220,31 +326,42 @@ fn read_line(input: &mut impl BufRead, into: &mut Vec<u8>) -> io::Result<usize> 
     }
 }
 
-/// Whether this is a header: a first line without any digit.
-fn is_header(line: usize, text: &str) -> bool {
-    line == 1 && !text.bytes().any(|byte| byte.is_ascii_digit())
-}
-
 /// A column of the line, from 1, and what is wrong there.
-type Wrong = (usize, String);
+pub(super) type Wrong = (usize, String);
+
+/// The column of a process's name, which may contain blanks or be empty, and how many words it has beside the first:
+/// the number of the other words tells.
+fn wide(text: &str, columns: &[Column]) -> Option<(usize, isize)> {
+    let at = columns.iter().position(|column| column.role == ColumnRole::Process)?;
+    Some((at, text.split_whitespace().count() as isize - columns.len() as isize))
+}
 
 /// Reads the words of a line, which `words` splits; `open`: whether there may be more than the description has.
 fn separated<'t>(
     text: &'t str,
     mut words: impl Iterator<Item = &'t str>,
     (columns, open): (&[Column], bool),
+    wide: Option<(usize, isize)>,
     parts: &mut Parts,
 ) -> Result<(), Wrong> {
     let column_of = |word: &str| word.as_ptr() as usize - text.as_ptr() as usize + 1;
     for (at, column) in columns.iter().enumerate() {
+        let extra = wide.map_or(0, |(wide, extra)| if wide == at { extra } else { 0 });
+        if extra < 0 {
+            continue;
+        }
         match words.next() {
             Some(word) => parts.put(column, word.trim()).map_err(|message| (column_of(word), message))?,
             // The opening and closing of a file, and a flush, have no position.
-            None if parts.op == Some(ToldOp::Other) || parts.op == Some(ToldOp::Flush) => return Ok(()),
+            None if matches!(parts.op, Some(ToldOp::Other | ToldOp::Wait | ToldOp::Flush)) => return Ok(()),
             None => {
                 let message = format!("{at} columns: expected {}, and `{column}` is missing", columns.len());
                 return Err((text.len() + 1, message));
             }
+        }
+        for _ in 0..extra {
+            parts.process.push(' ');
+            parts.process.push_str(words.next().unwrap_or_default());
         }
     }
     match words.next() {
@@ -274,13 +391,15 @@ fn patterned(text: &str, before: &str, columns: &[(Column, String)], parts: &mut
 }
 
 impl Parts {
-    fn put(&mut self, column: &Column, word: &str) -> Result<(), String> {
+    pub(super) fn put(&mut self, column: &Column, word: &str) -> Result<(), String> {
         let number = |unit: Unit| unit.number(word).ok_or_else(|| format!("`{word}` is not {}", column.expected()));
         match column.role {
             ColumnRole::Skip => {}
-            ColumnRole::Time => self.time = number(column.unit)?,
-            ColumnRole::Response if word.is_empty() => {}
+            ColumnRole::Time => self.time = Some(self.when(column, word)?),
+            ColumnRole::End => self.end = Some(self.when(column, word)?),
+            ColumnRole::Response | ColumnRole::Queue if word.is_empty() => {}
             ColumnRole::Response => self.response = Some(number(column.unit)?),
+            ColumnRole::Queue => self.queue = number(column.unit)?,
             ColumnRole::Offset => self.offset = number(column.unit)?,
             ColumnRole::Size => self.bytes = number(column.unit)?,
             // A blank: the trace has an I/O of unknown kind.
@@ -293,6 +412,19 @@ impl Parts {
             ColumnRole::Process => append(&mut self.process, word),
         }
         Ok(())
+    }
+
+    /// A time, as a number or as a clock shows it.
+    fn when(&mut self, column: &Column, word: &str) -> Result<u64, String> {
+        let told = match word.contains(':').then(|| moment(word)).flatten() {
+            Some(Moment::OfDay(ns)) => {
+                self.of_day = true;
+                Some(ns)
+            }
+            Some(Moment::OfYear(ns)) => Some(ns),
+            None => column.unit.number(word),
+        };
+        told.ok_or_else(|| format!("`{word}` is not {}", column.expected()))
     }
 }
 

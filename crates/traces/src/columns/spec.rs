@@ -9,6 +9,18 @@ pub struct Spec {
     pub shape: Shape,
     /// The number of lines at the beginning that are not rows.
     pub skip: usize,
+    /// What a line without any digit is, after the first.
+    pub wordy: WordyLine,
+}
+
+/// A line without any digit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WordyLine {
+    /// Damage, as any line that is no row.
+    #[default]
+    Damage,
+    /// A message of the recording program (`Detaching...`), which is passed over.
+    Message,
 }
 
 /// The layout of a line's words.
@@ -23,6 +35,18 @@ pub enum Shape {
         /// Whether further columns may follow.
         open: bool,
     },
+    /// Between separators, each found by its name in the first line.
+    Header {
+        /// As of `Columns`.
+        separator: Option<char>,
+        /// The columns, in any order.
+        columns: Vec<Column>,
+    },
+    /// A JSON object per line, in which each is found by its keys, with dots between them.
+    Json(
+        /// The columns, in any order.
+        Vec<Column>,
+    ),
     /// Between texts: an initial text, then each column with the text after it.
     Pattern {
         /// The text with which a line begins.
@@ -74,7 +98,35 @@ impl Spec {
         }
         let columns = words.into_iter().map(Column::parse).collect::<Result<Vec<_>, _>>()?;
         complete(columns.iter(), text)?;
-        Ok(Spec { shape: Shape::Columns { separator, columns, open }, skip })
+        let shape = match all_named(&columns, text)? {
+            true => Shape::Header { separator, columns },
+            false => Shape::Columns { separator, columns, open },
+        };
+        Ok(Spec::of(shape, skip))
+    }
+
+    /// Parses columns of lines of JSON, as in `time@ns:header.timestamp,op:io.operation,offset@512B:io.lba,…`.
+    ///
+    /// # Errors
+    /// As of [`Spec::columns`], or if one has no keys.
+    pub fn json(text: &str, skip: usize) -> Result<Spec, ColumnsError> {
+        let columns = text.split(',').map(Column::parse).collect::<Result<Vec<_>, _>>()?;
+        complete(columns.iter(), text)?;
+        if !all_named(&columns, text)? {
+            let message = format!("`{text}` has no keys: expected ROLE:KEY, as in offset@512B:io.lba");
+            return Err(ColumnsError::new(text, message));
+        }
+        Ok(Spec::of(Shape::Json(columns), skip))
+    }
+
+    /// With these columns between blanks, for a program whose messages may stand among its rows.
+    pub(crate) fn of_tool(columns: Vec<Column>, skip: usize) -> Spec {
+        let shape = Shape::Columns { separator: None, columns, open: false };
+        Spec { shape, skip, wordy: WordyLine::Message }
+    }
+
+    fn of(shape: Shape, skip: usize) -> Spec {
+        Spec { shape, skip, wordy: WordyLine::Damage }
     }
 
     /// Parses a pattern, as in `[{time@ms} ms] disk{disk} op={op} lba={offset@512B} len={size}`.
@@ -101,13 +153,15 @@ impl Spec {
             columns.push((Column::parse(column)?, behind.to_owned()));
         }
         complete(columns.iter().map(|(column, _)| column), text)?;
-        Ok(Spec { shape: Shape::Pattern { before, columns }, skip })
+        Ok(Spec::of(Shape::Pattern { before, columns }, skip))
     }
 
     /// The meanings of its columns, in order.
     pub fn roles(&self) -> Vec<ColumnRole> {
         match &self.shape {
-            Shape::Columns { columns, .. } => columns.iter().map(|column| column.role).collect(),
+            Shape::Columns { columns, .. } | Shape::Header { columns, .. } | Shape::Json(columns) => {
+                columns.iter().map(|column| column.role).collect()
+            }
             Shape::Pattern { columns, .. } => columns.iter().map(|(column, _)| column.role).collect(),
         }
     }
@@ -115,6 +169,19 @@ impl Spec {
     /// Whether it has this column.
     pub fn tells(&self, role: ColumnRole) -> bool {
         self.roles().contains(&role)
+    }
+}
+
+/// Whether all have names; some with and some without is an error.
+fn all_named(columns: &[Column], text: &str) -> Result<bool, ColumnsError> {
+    let named = columns.iter().filter(|column| column.named.is_some()).count();
+    match columns.iter().find(|column| column.named.is_none()) {
+        Some(column) if named > 0 => {
+            let message =
+                format!("`{column}` has no name, but other columns of `{text}` have: expected `{column}:NAME`");
+            Err(ColumnsError::new(&column.written, message))
+        }
+        _ => Ok(named > 0),
     }
 }
 
@@ -127,9 +194,16 @@ fn complete<'c>(columns: impl Iterator<Item = &'c Column> + Clone, text: &str) -
             format!("`{text}` has no column `{name}`: expected at least op, offset and size, and time if there is one");
         return Err(ColumnsError::new(text, message));
     }
+    if count(ColumnRole::End) > 0 && count(ColumnRole::Time) + count(ColumnRole::Response) == 0 {
+        let message =
+            format!("`{text}` has `end` but no `response`: expected it, since a row begins at end - response");
+        return Err(ColumnsError::new("end", message));
+    }
     let single = [
         (ColumnRole::Time, "time"),
+        (ColumnRole::End, "end"),
         (ColumnRole::Response, "response"),
+        (ColumnRole::Queue, "queue"),
         (ColumnRole::Op, "op"),
         (ColumnRole::Offset, "offset"),
         (ColumnRole::Size, "size"),
