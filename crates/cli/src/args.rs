@@ -6,7 +6,6 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::list::ListArguments;
 use crate::output::Colour;
-use crate::typed;
 
 /// Linux's disk I/O schedulers, outside the kernel: which one, which knobs, and why?
 #[derive(Debug, Parser)]
@@ -46,18 +45,6 @@ impl Arguments {
     /// Parses these words. If they ask for help or are not understood, prints that and ends the process.
     pub(crate) fn of(words: Vec<OsString>) -> Arguments {
         Arguments::of_list(&words).unwrap_or_else(|| Arguments::parse_from(words))
-    }
-
-    /// With the jobs that fio's options on the command line make, for the verbs that take them.
-    pub(crate) fn with(mut self, typed: Option<String>) -> Arguments {
-        let typed = typed::job_file(typed);
-        match &mut self.verb {
-            Verb::Compare(compare) => compare.scene.typed = typed,
-            Verb::Simulate(simulate) => simulate.scene.typed = typed,
-            Verb::Explain(explain) => explain.scene.typed = typed,
-            _ => {}
-        }
-        self
     }
 
     /// The arguments of a plain `list`; `None` for anything else, whose errors the whole command line reports.

@@ -16,7 +16,6 @@ use crate::typed;
 pub fn fuzz_arguments(text: &str) {
     let words = std::iter::once("blksched").chain(text.split('\n')).map(std::ffi::OsString::from);
     let (rest, typed) = typed::split(words);
-    let typed = typed::job_file(typed);
     let Ok(arguments) = Arguments::try_parse_from(rest) else { return };
     let (option, elevators, scene) = match &arguments.verb {
         Verb::Compare(compare) => ("--elevators", compare.elevators.clone(), &compare.scene),
@@ -44,9 +43,9 @@ fn schedulers(option: &str, elevators: &[String], scene: &Scene) {
 fn jobs(scene: &Scene) {
     const SECTORS: u64 = 1 << 21;
     let mut plan = Plan::default();
-    if let Some(typed) = &scene.typed {
+    if scene.typed.text.is_some() {
         let file =
-            JobFile::read(&Host::default(), std::slice::from_ref(typed), &mut |name| Err(format!("no file {name}")));
+            JobFile::read_beside(&Host::default(), &scene.typed, &[], &mut |name| Err(format!("no file {name}")));
         match file.and_then(|file| file.plan(SECTORS)) {
             Ok(jobs) => plan = jobs,
             Err(errors) => assert!(errors.render(Style::Plain).starts_with("error: ")),

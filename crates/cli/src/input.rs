@@ -1,6 +1,7 @@
 //! From the names that a user gives to what they lead to: texts of files, traces here and in object stores, disks.
 
 pub(crate) mod files;
+mod inside;
 mod on_disk;
 pub(crate) mod texts;
 pub(crate) mod traces;

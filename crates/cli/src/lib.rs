@@ -70,6 +70,7 @@ use blksched::author::Entry;
 use clap::Parser;
 
 use args::{Arguments, Verb};
+use blksched_workloads::fio::Typed;
 use failure::Failure;
 #[doc(hidden)]
 pub use fuzz::fuzz_arguments;
@@ -115,12 +116,15 @@ fn printed_by(
 ) -> (u8, String, String) {
     let words = std::iter::once("blksched").chain(words.iter().copied()).map(OsString::from);
     let (rest, typed) = typed::split(words);
-    let arguments = match Arguments::try_parse_from(rest) {
-        Ok(arguments) => arguments.with(typed),
+    let mut arguments = match Arguments::try_parse_from(rest) {
+        Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => return (2, String::new(), error.render().to_string()),
         Err(help) => return (0, help.render().to_string(), String::new()),
     };
-    let (code, kept) = output::kept_for_test(columns, || match work(&arguments.verb, &Catalogue::builtin()) {
+    let file = typed.output.clone();
+    arguments.verb.take(typed);
+    let work = || work(&arguments.verb, &Catalogue::builtin());
+    let (code, kept) = output::kept_for_test(columns, || match output::into(file, work) {
         Ok(()) => 0,
         Err(failure) => failure.print(),
     });
@@ -128,10 +132,16 @@ fn printed_by(
 }
 
 /// Runs these words as a command line.
-fn main_of(rest: Vec<OsString>, typed: Option<String>, own: &[Entry]) -> Result<(), Failure> {
-    let arguments = Arguments::of(rest).with(typed);
+fn main_of(rest: Vec<OsString>, typed: Typed, own: &[Entry]) -> Result<(), Failure> {
+    let arguments = Arguments::of(rest);
     arguments.everywhere.color.apply();
-    run(&arguments.verb, &Catalogue::builtin().with(own))
+    run_arguments(arguments, typed, own)
+}
+
+fn run_arguments(mut arguments: Arguments, typed: Typed, own: &[Entry]) -> Result<(), Failure> {
+    let file = typed.output.clone();
+    arguments.verb.take(typed);
+    output::into(file, || run(&arguments.verb, &Catalogue::builtin().with(own)))
 }
 
 fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {

@@ -1,14 +1,19 @@
 //! Output: tables that fit the terminal, colours only where they are visible.
 
 use std::cell::RefCell;
+use std::fs;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use blksched_measure::{Borders, Column, Table};
 use blksched_text::shown_name;
 use clap::ValueEnum;
 use terminal_size::{Height, Width, terminal_size_of};
+
+use crate::failure::Failure;
 
 /// How tables look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,9 +109,41 @@ pub(crate) fn warn(text: &str) {
     }
 }
 
+thread_local! {
+    /// What was printed so far, for a file.
+    static FOR_FILE: RefCell<Option<String>> = const { RefCell::new(None) };
+}
+
+/// Runs `work`; what it prints goes into this file, if there is one.
+pub(crate) fn into(file: Option<String>, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    match file {
+        Some(file) => into_file(Path::new(&file), work),
+        None => work(),
+    }
+}
+
+/// Runs `work` and writes into `file`, when all is done, what it prints.
+fn into_file(file: &Path, work: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    FOR_FILE.set(Some(String::new()));
+    let done = work();
+    let text = FOR_FILE.take().unwrap_or_default();
+    done?;
+    let mut half = file.as_os_str().to_owned();
+    half.push(".half");
+    let written = fs::write(&half, text).and_then(|()| fs::rename(&half, file));
+    written.map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
+}
+
 /// Print `text`, without its colours where they are not wanted.
 pub(crate) fn print(text: &str) -> io::Result<()> {
     let text = &shown_name(text);
+    let is_kept = FOR_FILE.with_borrow_mut(|kept| {
+        *kept.as_mut()? += &anstream::adapter::strip_str(text).to_string();
+        Some(())
+    });
+    if is_kept.is_some() {
+        return Ok(());
+    }
     let is_kept = KEPT.with_borrow_mut(|kept| {
         kept.as_mut()?.text += &anstream::adapter::strip_str(text).to_string();
         Some(())

@@ -11,7 +11,7 @@ use blksched_lab::scene::{HostSettings, attached};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_text::name_of_path;
-use blksched_workloads::fio::Text;
+use blksched_workloads::fio::Typed;
 use blksched_workloads::host::HostKnobs;
 use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Command, ValueEnum};
@@ -29,7 +29,7 @@ pub(crate) struct SceneArguments {
     pub(crate) jobs: Vec<String>,
     /// The job file that fio's options on the command line make.
     #[arg(skip)]
-    pub(crate) typed: Option<Text>,
+    pub(crate) typed: Typed,
     /// The disk: a preset's name or a TOML file; for a trace with device=each one for all, or sda=NAME,sdb=NAME
     #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
     pub(crate) disk: String,

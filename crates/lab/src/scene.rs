@@ -15,7 +15,7 @@ mod workload;
 use blksched::Span;
 use blksched_disks::Attached;
 use blksched_simulate::Starts;
-use blksched_workloads::fio::Text;
+use blksched_workloads::fio::{Text, Typed};
 
 pub use contender::{AROUND, Contender, QueueSettings, contenders, notes_on, unthrottled};
 pub use groups::notes_on_files;
@@ -34,7 +34,7 @@ pub struct Scene {
     /// [`Files`](crate::Files) finds.
     pub jobs: Vec<String>,
     /// A job file as text, which runs besides.
-    pub typed: Option<Text>,
+    pub typed: Typed,
     /// The disk's name; for a trace each of whose devices becomes a disk one for all, or `sda=NAME,sdb=NAME`.
     pub disk: String,
     /// How long each run is at most; `None`: as long as pilots find necessary.
@@ -62,7 +62,8 @@ pub struct Scene {
 impl Scene {
     /// The text of a fio job file on a disk, all else at its default; `name` stands for the file in messages.
     pub fn of_jobs(name: &str, text: &str, disk: &str) -> Scene {
-        let typed = Some(Text { name: name.to_owned(), text: text.to_owned() });
+        let text = Some(Text { name: name.to_owned(), text: text.to_owned() });
+        let typed = Typed { text, ..Typed::default() };
         Scene { jobs: Vec::new(), typed, ..Scene::of("", disk, 1) }
     }
 
@@ -70,7 +71,7 @@ impl Scene {
     pub fn of(workload: &str, disk: &str, seed: u64) -> Scene {
         Scene {
             jobs: vec![workload.to_owned()],
-            typed: None,
+            typed: Typed::default(),
             disk: disk.to_owned(),
             time: None,
             starts: Starts::Drawn(0),

@@ -79,8 +79,10 @@
 mod blocks;
 mod buffered;
 mod check;
+pub mod command_line;
 mod ddir;
 mod distribution;
+mod embedded;
 mod errors;
 mod expression;
 mod files;
@@ -97,6 +99,7 @@ mod sections;
 mod settings;
 mod texts;
 mod values;
+mod whole_sectors;
 
 use std::collections::BTreeSet;
 
@@ -106,6 +109,8 @@ use crate::host::fs::FsKind;
 use crate::plan::Plan;
 use crate::replay::Recording;
 
+pub use command_line::{COMMAND_LINE, OwnOption, Typed};
+pub use embedded::{EmbeddedJob, embedded};
 pub use errors::{Errors, Note, Problem, Style};
 pub use host::Host;
 pub use options::{is_option, is_own, supported_options};
@@ -113,8 +118,8 @@ pub use place::TextPlace;
 pub(crate) use plan::Scripted;
 use plan::Traces;
 use sections::JobSection;
-use settings::Mix;
 pub use settings::{Latency, LogNames, LogValue, Logs, OffsetOrder, Reporting, Unified};
+use settings::{Mix, Settings};
 use texts::{MOST_BYTES, Texts};
 pub use texts::{Text, TextReader};
 
@@ -156,26 +161,54 @@ impl JobFile {
     /// # Errors
     /// Everything that is wrong with the files, not only the first.
     pub fn read(host: &Host, files: &[Text], read: TextReader<'_>) -> Result<JobFile, Errors> {
+        JobFile::read_beside(host, &Typed::default(), files, read)
+    }
+
+    /// The same beside options on a command line, whose jobs come first and whose `[global]` is for all files (tried
+    /// with fio 3.33). With [`sections`](Typed::sections), other jobs of the files are left out.
+    ///
+    /// # Errors
+    /// Everything that is wrong with both.
+    pub fn read_beside(host: &Host, typed: &Typed, files: &[Text], read: TextReader<'_>) -> Result<JobFile, Errors> {
+        let beside = typed.text.is_some();
+        let files: Vec<Text> = typed.text.iter().chain(files).cloned().collect();
+        let files = &files[..];
         let whole = |file: u32| TextPlace { text: file, range: 0..0, line: 1, column: 1 };
         if let Some(file) = files.iter().position(|file| file.text.len() > MOST_BYTES) {
             let title = "the file is too long for a job file";
-            let problem = Problem::new(whole(file as u32), title, "expected at most 256 KiB");
+            let problem = Problem::new(whole(file as u32), title, "expected at most 4 MiB");
             let shown: Vec<Text> = files.iter().map(|file| Text { text: String::new(), ..file.clone() }).collect();
             return Err(Errors::new(&shown, vec![problem]));
         }
         let (texts, mut problems) = Texts::load(files, read);
         let (mut jobs, mut globals, mut notes) = (Vec::new(), Vec::new(), Vec::new());
+        let mut for_all = Settings::default();
         for file in 0..files.len() as u32 {
             let (lines, mut unread) = texts.lines(file);
             problems.append(&mut unread);
-            let mut sections = sections::assemble(&lines, host);
+            let is_typed = beside && file == 0;
+            let mut sections = sections::assemble(&lines, host, for_all.clone());
             problems.append(&mut sections.problems);
-            if sections.jobs.is_empty() && problems.is_empty() {
+            if sections.jobs.is_empty() && problems.is_empty() && !(is_typed && files.len() > 1) {
                 problems.push(Problem::new(whole(file), "no job is defined", "expected a section such as [job]"));
+            }
+            if is_typed {
+                for_all = sections.defaults;
+            } else if !typed.sections.is_empty() {
+                sections.jobs.retain(|job| typed.sections.contains(&job.name));
             }
             jobs.append(&mut sections.jobs);
             globals.append(&mut sections.globals);
             notes.append(&mut sections.notes);
+        }
+        if jobs.is_empty() && problems.is_empty() {
+            let title = format!("no job is called `{}`, as --section says", typed.sections.join("`, `"));
+            problems.push(Problem::new(whole(files.len() as u32 - 1), title, "expected the name of a section"));
+        }
+        for job in &mut jobs {
+            // Jobs of one `[global]` share its place and its note.
+            let more = whole_sectors::make_whole(job);
+            notes.extend(more.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         }
         problems.extend(check::check(&jobs));
         match problems.is_empty() {
@@ -248,10 +281,14 @@ impl JobFile {
     }
 }
 
-/// For fuzzing: parses any bytes as a job file and, if that works, plans it on a small disk and draws the first
-/// decisions of each process. Never panics.
+/// For fuzzing: parses any bytes as a job file, as a text around one and as a command line. Plans a job file on a small
+/// disk and draws the first decisions of each process. Never panics.
 pub fn fuzz_parse(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
+    for job in embedded(&text) {
+        assert!(job.text.lines().count() <= text.lines().count().max(1), "places stay those of the whole text");
+    }
+    drop(command_line::split(command_line::shell_words(&text), &|_| None));
     match JobFile::parse(&text, "fuzz.fio") {
         Err(errors) => drop(errors.to_string()),
         Ok(file) => match file.plan(1 << 21) {

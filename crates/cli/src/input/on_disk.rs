@@ -11,9 +11,10 @@ use blksched_lab::{Error, Files};
 use blksched_simulate::recording::{Content, Named, content};
 use blksched_text::path_of_name;
 use blksched_workloads::builtin;
-use blksched_workloads::fio::{Host, Text};
+use blksched_workloads::fio::{Host, Text, is_option};
 use blksched_workloads::programs::program;
 
+use super::inside::job_in;
 use super::texts::{bytes_of, text_of, text_of_file};
 use super::{files, traces, uri};
 
@@ -61,7 +62,7 @@ impl Files for OnDisk {
 fn word(name: &str, typed: bool) -> Result<Word, Error> {
     if name == "-" {
         let text = text_of(STANDARD_INPUT, bytes_of(std::io::stdin()))?;
-        return Ok(Word::Jobs(Text { name: STANDARD_INPUT.to_owned(), text }));
+        return jobs(STANDARD_INPUT, text);
     }
     if uri::is_uri(name) && !path_of_name(name).exists() {
         let name = uri::local(name).map_err(Error::Input)?;
@@ -97,12 +98,30 @@ fn file(name: &str, path: &Path) -> Result<Word, Error> {
     };
     match content {
         Content::Trace => Ok(Word::Trace(Trace::of(name, ""))),
-        Content::Unknown(problem) => Err(Error::Input(problem)),
+        Content::Unknown(problem) => {
+            let text = File::open(path).and_then(bytes_of).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+            match text.map(|text| job_in(name, &text)).transpose()?.flatten() {
+                Some((text, told)) => Ok(Word::Found(text, told)),
+                None => Err(Error::Input(problem)),
+            }
+        }
         Content::Jobs => {
             let read = File::open(path).and_then(bytes_of);
-            Ok(Word::Jobs(Text { name: name.to_owned(), text: text_of(name, read)? }))
+            jobs(name, text_of(name, read)?)
         }
     }
+}
+
+/// A job file, or a text with a job inside: a job file begins with a section, or at least an option of fio's.
+fn jobs(name: &str, text: String) -> Result<Word, Error> {
+    let plain = |line: &&str| !line.is_empty() && !line.starts_with(['#', ';']);
+    let first = text.lines().map(str::trim).find(plain).unwrap_or("[");
+    let is_option = is_option(first.split('=').next().unwrap_or_default().trim());
+    let found = if first.starts_with('[') || is_option { None } else { job_in(name, &text)? };
+    Ok(match found {
+        Some((text, told)) => Word::Found(text, told),
+        None => Word::Jobs(Text { name: name.to_owned(), text }),
+    })
 }
 
 /// What a user who named a directory may have meant.

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use blksched_measure::Work;
-use blksched_simulate::recording::{Damage, Devices, Format, KEYS, Reading, Recorded, Stream, Took, recording};
+use blksched_simulate::recording::{Begins, Damage, Devices, Format, KEYS, Reading, Recorded, Stream, Took, recording};
 use blksched_text::did_you_mean;
+use blksched_traces::blkparse::Layout;
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
 use blksched_traces::presets::{Preset, presets};
@@ -17,7 +18,8 @@ use crate::error::Error;
 use crate::files::Files;
 
 /// Parameters of how a trace is read, besides a filter's.
-const READING: [&str; 6] = ["format", "columns", "line", "separator", "skip_lines", "damage"];
+const READING: [&str; 8] =
+    ["format", "columns", "line", "json", "blkparse_format", "separator", "skip_lines", "damage"];
 
 impl Trace {
     /// Its events except plugs, one after the other, and the parameters that are not about reading.
@@ -168,6 +170,8 @@ fn reading(said: &str, files: &dyn Files) -> Result<(Reading, String), String> {
             "format" => told.format = Some(value),
             "columns" => told.columns = Some(value),
             "line" => told.line = Some(value),
+            "json" => told.json = Some(value),
+            "blkparse_format" => told.blkparse = Some(value),
             "separator" => told.separator = Some(value),
             "skip_lines" => {
                 let lines = value.parse();
@@ -207,6 +211,9 @@ struct FormatTold {
     format: Option<String>,
     columns: Option<String>,
     line: Option<String>,
+    json: Option<String>,
+    /// The format of `blkparse -f`.
+    blkparse: Option<String>,
     separator: Option<String>,
     skip: usize,
 }
@@ -214,6 +221,22 @@ struct FormatTold {
 impl FormatTold {
     fn format(self, files: &dyn Files) -> Result<Option<Format>, String> {
         let separator = self.separator.as_deref().unwrap_or(",");
+        let all = [&self.format, &self.columns, &self.line, &self.json, &self.blkparse];
+        if all.into_iter().flatten().count() > 1 {
+            return Err(
+                "`format`, `columns`, `line`, `json` and `blkparse_format` exclude each other: expected one of \
+                        them"
+                    .to_owned(),
+            );
+        }
+        if let Some(format) = &self.blkparse {
+            // Which events begin an I/O is seen when the file is opened.
+            return Layout::parse(format).map(|layout| Some(Format::BlkparseAs(Begins::Queue, Box::new(layout))));
+        }
+        if let Some(json) = &self.json {
+            let spec = Spec::json(json, self.skip).map_err(|error| error.to_string())?;
+            return Ok(Some(Format::Text(Box::new(Preset::described(json, spec)))));
+        }
         let spec = match (&self.format, &self.columns, &self.line) {
             (None, None, None) if self.separator.is_some() => {
                 return Err("`separator` needs `columns`, which is missing".to_owned());
@@ -222,7 +245,7 @@ impl FormatTold {
             (Some(name), None, None) => return named(name, files).map(Some),
             (None, Some(columns), None) => Spec::columns(columns, separator, self.skip),
             (None, None, Some(line)) => Spec::pattern(line, self.skip),
-            _ => return Err("`format`, `columns` and `line` exclude each other: expected one of them".to_owned()),
+            _ => unreachable!("only one of them was given"),
         };
         let described = self.columns.or(self.line).unwrap_or_default();
         let preset = Preset::described(&described, spec.map_err(|error| error.to_string())?);

@@ -12,6 +12,8 @@ use crate::error::{Error, Expected, WordError};
 pub enum Word {
     /// A job file.
     Jobs(Text),
+    /// A job file that was found inside another text, and what to say about that.
+    Found(Text, String),
     /// A program with its parameters.
     Program(Start),
     /// A recorded trace.

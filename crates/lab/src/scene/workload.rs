@@ -52,15 +52,19 @@ impl Workload {
     pub fn load(scene: &Scene, files: &dyn Files) -> Result<Workload, Error> {
         let jobs = files.expanded(&scene.jobs)?;
         let names: Vec<&str> = jobs.iter().map(String::as_str).collect();
-        let names = if names.is_empty() && scene.typed.is_none() { vec![DEFAULT_LOAD] } else { names };
+        let names = if names.is_empty() && scene.typed.text.is_none() { vec![DEFAULT_LOAD] } else { names };
         if names.iter().filter(|name| **name == "-").count() > 1 {
             return Err(Error::Input("`-` is given twice: standard input can be read once".to_owned()));
         }
         let (mut texts, mut programs): (Vec<Text>, Vec<Start>) = (Vec::new(), Vec::new());
-        let mut traces: Vec<Trace> = Vec::new();
+        let (mut traces, mut found): (Vec<Trace>, Vec<String>) = (Vec::new(), Vec::new());
         for name in &names {
-            match files.word(name, scene.typed.is_some())? {
+            match files.word(name, scene.typed.text.is_some())? {
                 Word::Jobs(text) => texts.push(text),
+                Word::Found(text, note) => {
+                    texts.push(text);
+                    found.push(note);
+                }
                 // A shell expands `x.blktrace.*` to all files of one trace.
                 Word::Trace(trace) if traces.contains(&trace) => {}
                 Word::Trace(trace) => traces.push(trace),
@@ -73,12 +77,13 @@ impl Workload {
                 }
             }
         }
-        texts.extend(scene.typed.clone());
-        let said = names.iter().copied().chain(scene.typed.as_ref().map(|typed| typed.name.as_str()));
+        let said = names.iter().copied().chain(scene.typed.text.as_ref().map(|typed| typed.name.as_str()));
         let name = said.map(|name| if name == "-" { STANDARD_INPUT } else { name }).collect::<Vec<_>>().join(" ");
-        let file = if texts.is_empty() { None } else { Some(job_file(scene, &texts, files)?) };
+        let file =
+            if texts.is_empty() && scene.typed.text.is_none() { None } else { Some(job_file(scene, &texts, files)?) };
         let loaded = traces.iter().map(|trace| trace.load(files)).collect::<Result<Vec<_>, _>>()?;
-        let told = loaded.iter().flat_map(|trace| trace.notes.iter().cloned()).collect();
+        let of_traces = loaded.iter().flat_map(|trace| trace.notes.iter().cloned());
+        let told = scene.typed.notes.iter().cloned().chain(found).chain(of_traces).collect();
         let machine = loaded.iter().find_map(|trace| trace.machine.clone());
         let unranked = loaded.iter().find_map(|trace| trace.unranked.clone());
         let took = match (&loaded[..], &file, programs.is_empty()) {
@@ -95,11 +100,11 @@ impl Workload {
     /// # Errors
     /// As [`load`](Workload::load).
     pub fn each(scene: &Scene, files: &dyn Files) -> Result<Vec<Workload>, Error> {
-        let trace = match (&scene.jobs[..], &scene.typed) {
+        let trace = match (&scene.jobs[..], &scene.typed.text) {
             // Nothing else is opened here: a pipe can be read only once.
             ([name], None) if name.contains("device=each") => match files.word(name, false)? {
                 Word::Trace(trace) => Some((name, trace)),
-                Word::Jobs(_) | Word::Program(_) => None,
+                Word::Jobs(_) | Word::Found(..) | Word::Program(_) => None,
             },
             _ => None,
         };
@@ -160,7 +165,7 @@ fn job_file(scene: &Scene, texts: &[Text], files: &dyn Files) -> Result<JobFile,
         variables: files.variables(),
         ..Host::default()
     };
-    let file = JobFile::read(&host, texts, &mut read);
+    let file = JobFile::read_beside(&host, &scene.typed, texts, &mut read);
     let mut file = file.map_err(Error::Jobs)?;
     for name in file.traces() {
         let read = Trace::of(&name, "").read(files);

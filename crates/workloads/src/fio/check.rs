@@ -12,7 +12,7 @@ use super::names::names_in;
 use super::options::{MAX_FILES, MAX_PROCESSES};
 use super::sections::JobSection;
 use super::settings::Settings;
-use super::values::LengthOrShare;
+use super::values::{KbBase, LengthOrShare};
 
 const SECTOR_BYTES: u64 = 512;
 /// Larger blocks are refused; the kernel itself transfers less than 2 GiB per call.
@@ -96,7 +96,17 @@ fn block_size(job: &JobSection, s: &Settings) -> Option<Problem> {
     };
     let expected = "disks are read and written in multiples of 512 bytes; at most 1g";
     let title = format!("`{option}` of job `{}` cannot be used", job.name);
-    Some(Problem::new(s.place_of(option, &job.place), title, expected))
+    let problem = Problem::new(s.place_of(option, &job.place), title, expected);
+    // `8KiB`, a mistake of fio's making: with kb_base=1024, its default, `Ki` is 1000.
+    let bytes = bad.max();
+    let thousands = bytes > 0 && bytes.is_multiple_of(1000) && s.kb_base == KbBase::Binary;
+    let thousands = thousands && !bytes.is_multiple_of(SECTOR_BYTES);
+    let help = format!(
+        "{bytes} bytes: if `{}KiB` stands there, that is 1000 bytes each to fio, unless kb_base=1000; `{0}k` is {}",
+        bytes / 1000,
+        bytes / 1000 * 1024
+    );
+    Some(if thousands { problem.help(help) } else { problem })
 }
 
 fn offset(job: &JobSection, s: &Settings) -> Option<Problem> {

@@ -72,6 +72,13 @@ pub enum Support {
 #[derive(Clone, Copy)]
 pub struct Takes(pub(crate) OptionKind);
 
+impl Takes {
+    /// Whether the option may stand without a value.
+    pub(crate) fn nothing(self) -> bool {
+        matches!(self.0, OptionKind::Flag(_) | OptionKind::OptionalText(_))
+    }
+}
+
 /// An option that does what fio's manual says.
 const fn supported_entry(
     name: &'static str,
@@ -194,11 +201,12 @@ pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
 /// Longer words are not misspelt options, and comparing them would take long.
 const LONGEST_NAME: usize = 64;
 
-/// The supported option whose name is nearest to `name`, by edits or else by its beginning.
+/// The supported option whose name is near `name`, by edits or else by a beginning that is at least half of it; most
+/// words that are not near are best left alone.
 pub(crate) fn nearest_supported(name: &str) -> Option<&'static str> {
     let common = |other: &str| name.bytes().zip(other.bytes()).take_while(|(a, b)| a.eq_ignore_ascii_case(b)).count();
-    let begin_alike =
-        || supported().flat_map(names_of).filter(|other| common(other) >= 2 && name.len() <= LONGEST_NAME);
+    let alike = |other: &&str| common(other) >= 4 && 2 * common(other) >= name.len() && name.len() <= LONGEST_NAME;
+    let begin_alike = || supported().flat_map(names_of).filter(alike);
     nearest_of(supported(), name).or_else(|| begin_alike().max_by_key(|other| common(other)))
 }
 
@@ -210,7 +218,8 @@ pub(crate) fn nearest_accepted(name: &str) -> Option<&'static str> {
 
 /// The one of these that is nearest to `name` by edits.
 fn nearest_of(options: impl Iterator<Item = &'static OptionEntry>, name: &str) -> Option<&'static str> {
-    let names = options.flat_map(names_of);
+    // Two letters are near any two others.
+    let names = options.flat_map(names_of).filter(|other| other.len() > 2 || other.eq_ignore_ascii_case(name));
     if name.len() <= LONGEST_NAME { nearest(&name.to_ascii_lowercase(), names) } else { None }
 }
 
@@ -259,6 +268,11 @@ impl OptionKind {
         }
     }
 
+    /// Whether it takes lengths in bytes, alone.
+    pub fn is_length(self) -> bool {
+        matches!(self, OptionKind::Bytes(_) | OptionKind::Extent(_) | OptionKind::PerDdir { .. })
+    }
+
     /// Parses `text` and stores it in `settings`; a flag may have no text.
     pub fn apply(self, settings: &mut Settings, text: Option<&str>) -> Result<(), ValueError> {
         if let (OptionKind::Flag(set), None) = (self, text) {
@@ -272,7 +286,8 @@ impl OptionKind {
         let Some(text) = text else { return values::expected(format!("`=` and a value: {}", self.describe())) };
         let base = settings.kb_base;
         match self {
-            OptionKind::Flag(set) | OptionKind::Bool(set) => set(settings, values::boolean(text)?),
+            OptionKind::Flag(set) => set(settings, values::flag(text)?),
+            OptionKind::Bool(set) => set(settings, values::boolean(text)?),
             OptionKind::Int { min, max, set } => set(settings, values::int(text, min, max, base)?),
             OptionKind::Signed { min, max, set } => set(settings, values::signed(text, min, max)?),
             OptionKind::Bytes(set) => set(settings, values::bytes(text, base)?),

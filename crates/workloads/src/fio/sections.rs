@@ -10,7 +10,7 @@ use super::lines::{self, Line};
 use super::options::{self, MAX_PROCESSES, OptionEntry, Support, Takes};
 use super::place::{TextPlace, Word};
 use super::settings::Settings;
-use super::values::ValueError;
+use super::values::{self, KbBase, ValueError};
 
 /// One job section with everything that applies to it.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,8 @@ pub(crate) struct Sections {
     pub jobs: Vec<JobSection>,
     /// Options of `[global]` sections as written.
     pub globals: Vec<WrittenOption>,
+    /// What `[global]` says at the end.
+    pub defaults: Settings,
     pub notes: Vec<Note>,
     pub problems: Vec<Problem>,
 }
@@ -47,9 +49,9 @@ enum Current {
 const MOST_PROBLEMS: usize = 1000;
 
 /// Several `[global]` sections add up; each applies to the jobs below it.
-pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
+/// `globals` is what applies before the first.
+pub(crate) fn assemble(lines: &[Line<'_>], host: &Host, mut globals: Settings) -> Sections {
     let mut out = Sections::default();
-    let mut globals = Settings::default();
     let mut current = Current::Nothing;
     for line in lines {
         if out.problems.len() >= MOST_PROBLEMS {
@@ -86,6 +88,7 @@ pub(crate) fn assemble(lines: &[Line<'_>], host: &Host) -> Sections {
             }
         }
     }
+    out.defaults = globals;
     out
 }
 
@@ -124,7 +127,14 @@ fn set(
                 return Err(unreadable(option, key, value, error));
             }
             settings.said.insert(option.name, key.place.clone());
-            Ok(None)
+            let of_thousands = text.as_deref().filter(|text| kind.is_length() && values::is_of_thousands(text));
+            let of_thousands = of_thousands.filter(|_| settings.kb_base == KbBase::Binary);
+            Ok(of_thousands.map(|text| {
+                let why = format!(
+                    "`{text}` counts in thousands, as in fio unless kb_base=1000: without the `i` in powers of 1024"
+                );
+                Note { place: key.place.clone(), option: option.name, why }
+            }))
         }
     }
 }

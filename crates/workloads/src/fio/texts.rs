@@ -13,7 +13,7 @@ const DEEPEST: u32 = 16;
 /// More texts than this are taken for a cycle.
 const MOST_TEXTS: usize = 256;
 /// Longer texts are refused: no input may make the parser busy for long.
-pub(super) const MOST_BYTES: usize = 256 << 10;
+pub(super) const MOST_BYTES: usize = 4 << 20;
 
 /// A text and its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,7 +56,7 @@ impl Texts {
                 let bytes: usize = texts.all.iter().map(|text| text.text.len()).sum();
                 let text = match (depths[next] < DEEPEST, texts.all.len() < MOST_TEXTS && bytes < MOST_BYTES) {
                     (false, _) => Err(format!("expected includes at most {DEEPEST} deep")),
-                    (_, false) => Err(format!("expected at most {MOST_TEXTS} files of 256 KiB in all")),
+                    (_, false) => Err(format!("expected at most {MOST_TEXTS} files of 4 MiB in all")),
                     _ => read(&name),
                 };
                 match text {

@@ -74,6 +74,14 @@ fn scale(suffix: &str, base: KbBase) -> Option<u64> {
     step.checked_pow(power as u32)
 }
 
+/// Whether a length is written with `Ki`, `MiB` or the like, which are thousands with `kb_base=1024`.
+pub(crate) fn is_of_thousands(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let prefix = text.strip_suffix('b').unwrap_or(&text);
+    let letter = prefix.strip_suffix('i').and_then(|rest| rest.chars().last());
+    letter.is_some_and(|letter| "kmgtp".contains(letter)) && text.starts_with(|c: char| c.is_ascii_digit())
+}
+
 const BYTES: &str = "a whole number, with or without a suffix k, m, g, t or p";
 
 /// Parses `4096`, `4k`, `1m`, `0x1000`.
@@ -98,7 +106,8 @@ pub(crate) fn int(text: &str, min: u64, max: u64, base: KbBase) -> Result<u64, V
 pub(crate) fn extent(text: &str, base: KbBase) -> Result<LengthOrShare, ValueError> {
     match text.strip_suffix('%') {
         None => bytes(text, base).map(LengthOrShare::Bytes),
-        Some(percent) => match percent.trim_end().parse() {
+        // `100%%`, from a template of Python's, is 100 % to fio, too (tried).
+        Some(percent) => match percent.trim_end().trim_end_matches('%').trim_end().parse() {
             Ok(percent) if (1..=100).contains(&percent) => Ok(LengthOrShare::Percent(percent)),
             _ => expected("a percentage from 1% to 100%"),
         },
@@ -189,6 +198,16 @@ pub(crate) fn boolean(text: &str) -> Result<bool, ValueError> {
     }
 }
 
+/// What fio takes for an option that may stand alone: any whole number, also with a unit, of which 0 is no (tried:
+/// `time_based=10s`, `group_reporting=32`).
+pub(crate) fn flag(text: &str) -> Result<bool, ValueError> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    match number(digits, KbBase::Binary) {
+        Some((value, unit)) if unit.len() <= 4 && unit.bytes().all(|byte| byte.is_ascii_alphabetic()) => Ok(value > 0),
+        _ => expected("nothing, or a whole number, of which 0 is no"),
+    }
+}
+
 /// One of `words`.
 pub(crate) fn word(text: &str, words: &'static [&'static str]) -> Result<&'static str, ValueError> {
     words.iter().find(|&&word| word == text).copied().ok_or_else(|| ValueError {
@@ -244,8 +263,18 @@ mod tests {
     }
 
     #[test]
+    fn flags_are_any_number_and_booleans_are_not() {
+        let yes = ["1", "10", "10s", "32", "0x1", "-1"].map(flag);
+        assert!(yes.iter().all(|flag| *flag == Ok(true)), "{yes:?}");
+        assert_eq!(flag("0"), Ok(false));
+        assert!(["", "yes", "on", "1.5", "s"].iter().all(|text| flag(text).is_err()));
+        assert!(boolean("2").is_err() && boolean("10s").is_err());
+    }
+
+    #[test]
     fn percentages_run_from_one_to_a_hundred() {
         assert_eq!(extent("20%", KB), Ok(LengthOrShare::Percent(20)));
+        assert_eq!((extent("20%%", KB), extent("100 %%", KB)), (extent("20%", KB), extent("100%", KB)));
         assert!(extent("0%", KB).is_err() && extent("101%", KB).is_err() && extent("%", KB).is_err());
     }
 }

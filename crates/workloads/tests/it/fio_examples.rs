@@ -48,7 +48,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("pmemblk.fio", "ioengine"),
     ("rados.fio", "ioengine"),
     ("rbd.fio", "ioengine"),
-    ("steadystate.fio", "steadystate"),
     ("uring-cmd-zoned.fio", "zonemode"),
     ("zbd-rand-write.fio", "zonemode"),
     ("zbd-seq-read.fio", "zonemode"),
@@ -61,7 +60,7 @@ fn option_of(titles: &[String]) -> String {
         return "ioengine".to_owned();
     }
     let words: Vec<&str> = titles[0].split('`').collect();
-    // "`zbd` is not a value for `zonemode`", "`steadystate` is not supported yet".
+    // "`zbd` is not a value for `zonemode`", "`opendir` is not supported yet".
     let word = if titles[0].contains("is not a value for") { words.get(3) } else { words.get(1) };
     word.copied().unwrap_or_default().to_owned()
 }

@@ -47,7 +47,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("startdelay=1-", "4:12", &["`1-`"]),
     ("direct=yes", "4:8", &["expected 0 or 1"]),
     ("direct", "4:1", &["`direct` needs a value"]),
-    ("stonewall=2", "4:11", &["expected 0 or 1"]),
+    ("stonewall=x", "4:11", &["nothing, or a whole number"]),
     ("iodepth=0", "4:9", &["from 1 to 65536"]),
     ("numjobs=0", "4:9", &["from 1 to 16384"]),
     ("numjobs=1000000000", "4:9", &["from 1 to 16384"]),
@@ -65,7 +65,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("file_service_type=randm", "4:19", &["did you mean `random`?"]),
     ("file_service_type=random:0", "4:19", &["from 1"]),
     ("file_service_type=zipf:x", "4:19", &["a number from"]),
-    ("steadystate=iops:10%", "4:1", &["`steadystate` is not supported yet"]),
+    ("lockfile=exclusive", "4:1", &["`lockfile` is not supported yet"]),
     ("trim_backlog=8", "4:1", &["`trim_backlog` is not supported yet", "about the same thing: rw, direct"]),
     ("rate=1m\nrate_min=2m", "5:1", &["`rate_min` of job `j` exceeds its `rate`", "at most 1048576"]),
     ("flow=1\nnumjobs=65", "4:1", &["flow 0 has more than 64 processes"]),
@@ -113,7 +113,7 @@ fn each_error_says_where_and_what_and_what_would_be_right() {
 
 #[test]
 fn all_errors_of_a_file_come_together_in_the_order_of_its_lines() {
-    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\ninvalidate=2\n[c]\nrw=raed\ndirect=1\natomic=1\n[d\n";
+    let text = "[a]\nsize=1x\ndirect=1\n[b]\nsize=1m\ninvalidate=2\n[c]\nrw=raed\ndirect=1\nlockfile=no\n[d\n";
     let errors = JobFile::parse(text, "my.fio").unwrap_err();
     let places: Vec<String> = errors.problems.iter().map(|p| p.place.to_string()).collect();
     assert_eq!(places, ["2:6", "6:12", "8:4", "10:1", "11:1"]);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use blksched_workloads::fio::{Errors, Host, JobFile, Text};
+use blksched_workloads::fio::{Errors, Host, JobFile, Text, Typed};
 
 fn text(name: &str, text: &str) -> Text {
     Text { name: name.to_owned(), text: text.to_owned() }
@@ -68,4 +68,46 @@ fn values_come_from_the_environment_and_the_simulated_host() {
         let file = read(&[text("x", &job(size))], &[]).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(plan(&file), [("j".to_owned(), kib)], "{size}");
     }
+}
+
+/// As fio 3.33 has it (tried): the options of a command line are for every file, its jobs come first, and one file's
+/// `[global]` is not for the next.
+#[test]
+fn a_command_line_is_global_for_all_files_and_sections_are_chosen() {
+    let files = [text("c.fio", "[global]\nbs=64k\n[c]\nrw=read\n[e]\nrw=read\n"), text("d.fio", "[d]\nrw=read\n")];
+    let typed = |line: &str, sections: &[&str]| Typed {
+        text: Some(text("command line", line)),
+        sections: sections.iter().map(|name| (*name).to_owned()).collect(),
+        ..Typed::default()
+    };
+    let plan = |typed: &Typed| {
+        let none = &mut |name: &str| Err(format!("no file {name}"));
+        JobFile::read_beside(&Host::default(), typed, &files, none).and_then(|file| file.plan(1 << 21))
+    };
+    let names = |plan: &blksched_workloads::Plan| plan.jobs.iter().map(|job| job.name.clone()).collect::<Vec<_>>();
+    let all = plan(&typed("[global]\nsize=1m\n[n]\nrw=write\n", &[])).unwrap();
+    assert_eq!(names(&all), ["n", "c", "e", "d"]);
+    let some = plan(&typed("[global]\nsize=1m\n", &["e", "d"])).unwrap();
+    assert_eq!(names(&some), ["e", "d"]);
+    let none = plan(&typed("[global]\nsize=1m\n", &["x"])).unwrap_err().to_string();
+    assert!(none.contains("no job is called `x`, as --section says"), "{none}");
+    // Without the size beside them, files have shares of the disk; so they are accepted, too.
+    assert!(plan(&typed("[global]\nbs=4k\n", &[])).is_ok());
+}
+
+#[test]
+fn a_buffered_block_of_any_length_is_whole_sectors_with_a_note_and_a_direct_one_is_refused() {
+    let of = |options: &str| JobFile::parse(&format!("[t]\nrw=write\nfdatasync=1\n{options}\n"), "etcd.fio");
+    let file = of("size=230k\nbs=2300").unwrap();
+    let note = file.notes().iter().find(|note| note.option == "bs").unwrap();
+    assert!(note.why.contains("blocks of 2300 bytes are simulated as 2560"), "{}", note.why);
+    // fio 3.33 does 102 writes (tried).
+    let amount = file.plan(1 << 21).unwrap().jobs[0].character.amount;
+    assert_eq!(amount, Some(102 * 2560));
+    assert!(of("size=230k\nbs=2300\ndirect=1").unwrap_err().to_string().contains("multiples of 512 bytes"));
+    // More than a quarter too long is not simulated.
+    assert!(of("size=230k\nbs=10").is_err());
+    let thousands = of("size=1m\nbs=8KiB\ndirect=1").unwrap_err().to_string();
+    assert!(thousands.contains("8000 bytes: if `8KiB` stands there"), "{thousands}");
+    assert!(of("size=1GiB\nbs=4k").unwrap().notes().iter().any(|note| note.why.contains("counts in thousands")));
 }

@@ -30,6 +30,11 @@ const HINT: &str = "it is a hint that no simulated disk or scheduler uses";
 const TRUST: &str = "nothing real is read or written";
 const CALL: &str = "the processor's time for system calls is not simulated";
 
+const ATOMIC: &str = "a simulated disk does not lose power in the middle of a write";
+const OVERLAP: &str =
+    "overlapping I/O is not held back, which matters only if a job visits blocks that it has in flight";
+const STEADY: &str = "a run goes on until its figures are known, which is what it asks for; runtime still ends a job";
+
 use Category::{Engine, Host, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
@@ -54,6 +59,8 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("allow_mounted_write", Target, "write to mounted devices", TRUST),
     note("clocksource", Host, "clock to read", CLOCK),
     note("gtod_cpu", Host, "processor that reads the clock", CLOCK),
+    note("verifysort", Host, "an obsolete word", "fio accepts it and does nothing with it (tried)"),
+    note("verifysort_nr", Host, "an obsolete word", "fio accepts it and does nothing with it (tried)"),
     note("verify_interval", Host, "bytes per checksum", VERIFY),
     note("verify_offset", Host, "place of the checksum", VERIFY),
     note("verify_pattern", Host, "what to write and expect", VERIFY),
@@ -122,5 +129,11 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("log_unix_epoch", Report, "wall-clock time in logs", LOG),
     note("log_alternate_epoch", Report, "another clock's time in logs", LOG),
     note("log_alternate_epoch_clock_id", Report, "which clock", LOG),
+    note("write_iolog", Report, "write a log of the I/Os", "simulate --blktrace writes a trace of them"),
+    note("atomic", Category::Pattern, "writes that are whole or not at all", ATOMIC),
+    note("serialize_overlap", Engine, "wait for overlapping I/O", OVERLAP),
+    aliased("steadystate", &["ss"], Category::Rate, "stop when results are steady", STEADY),
+    aliased("steadystate_duration", &["ss_dur"], Category::Rate, "for how long", STEADY),
+    aliased("steadystate_ramp_time", &["ss_ramp"], Category::Rate, "after how long", STEADY),
     note("error_dump", Report, "print each error", REPORT),
 ];

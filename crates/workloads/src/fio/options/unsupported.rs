@@ -6,42 +6,25 @@ const fn later(name: &'static str, category: Category, doc: &'static str, needs:
     OptionEntry { name, aliases: &[], category, doc, support: Support::Later(needs) }
 }
 
-const fn aliased(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    category: Category,
-    doc: &'static str,
-    needs: &'static str,
-) -> OptionEntry {
-    OptionEntry { name, aliases, category, doc, support: Support::Later(needs) }
-}
-
 const FILES: &str = "several files per job";
 const SYNC: &str = "flushes from a job file";
 const TRIM: &str = "trims";
 const ZONES: &str = "zones";
 const REPLAY: &str = "replay of recorded I/O";
-const FEEDBACK: &str = "jobs that adapt to their results";
 const FAULTS: &str = "disks that fail";
 
-use Category::{Engine, Host, Pattern, Rate, Report, Target};
+use Category::{Host, Pattern, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     later("opendir", Target, "use every file in a directory tree", FILES),
     later("lockfile", Target, "lock files", FILES),
-    later("atomic", Pattern, "atomic writes", "atomic writes"),
     later("write_barrier", Pattern, "a barrier every N writes", SYNC),
     later("trim_percentage", Pattern, "share of blocks to trim", TRIM),
     later("trim_verify_zero", Pattern, "check trimmed blocks", TRIM),
     later("trim_backlog", Pattern, "trim after this many writes", TRIM),
     later("trim_backlog_batch", Pattern, "trim this many at once", TRIM),
-    later("serialize_overlap", Engine, "wait for overlapping I/O", "waiting for overlapping I/O"),
-    aliased("steadystate", &["ss"], Rate, "stop when results are steady", FEEDBACK),
-    aliased("steadystate_duration", &["ss_dur"], Rate, "for how long", FEEDBACK),
-    aliased("steadystate_ramp_time", &["ss_ramp"], Rate, "after how long", FEEDBACK),
     later("block_error_percentiles", Report, "errors per block", FAULTS),
     later("verify_only", Host, "read what was written before", "reads that verify"),
-    later("write_iolog", Target, "write a log", REPLAY),
     later("merge_blktrace_file", Target, "merge traces", REPLAY),
     later("merge_blktrace_scalars", Target, "scale traces", REPLAY),
     later("merge_blktrace_iters", Target, "repeat traces", REPLAY),
