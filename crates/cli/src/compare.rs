@@ -54,6 +54,10 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
         let (stage, _) = stage.without_logs();
         return parsed(&comparison.scene, &stage, &comparison.contenders(&stage, catalogue)?);
     }
+    if arguments.on.is_some() {
+        // A disk that is not there is an error before anything is computed.
+        emit::EmitTarget::of(arguments, &stage)?;
+    }
     #[cfg_attr(not(feature = "pictures"), expect(unused_mut, reason = "pictures add notes"))]
     let mut compared = comparison.run(stage, catalogue, &Followed::new())?;
     #[cfg(feature = "pictures")]

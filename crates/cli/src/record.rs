@@ -23,7 +23,7 @@ use tracefs::Instance;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RecordArguments {
     /// The disks, by their names in /sys/block
-    #[arg(value_name = "DEVICE", required = true)]
+    #[arg(value_name = "DEVICE")]
     pub(crate) devices: Vec<String>,
     /// How long to record
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::scene::some_time)]
@@ -58,16 +58,18 @@ const EVERY: Duration = Duration::from_millis(50);
 
 /// Runs the verb.
 pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
-    let machine = machine::read(Path::new("/"), &arguments.devices);
-    if arguments.print {
-        let (numbers, header) = match &machine {
-            Ok(machine) => (machine.devices.keys().copied().collect::<Vec<_>>(), machine.to_string()),
-            // The commands are for another machine, which has numbers of its own.
-            Err(_) => (Vec::new(), String::new()),
-        };
-        return Ok(output::print(&tracefs::commands(arguments, &numbers, &header))?);
+    if arguments.devices.is_empty() {
+        let here = machine::disks(Path::new("/"));
+        let here = if here.is_empty() { "none".to_owned() } else { here.join(", ") };
+        return Err(Failure::Input(format!(
+            "record: which disk? expected a name in /sys/block, as in `blksched record sda`; this machine has {here}"
+        )));
     }
-    let machine = machine.map_err(Failure::Input)?;
+    if arguments.print {
+        // The commands are for another machine, which has numbers, a kernel and settings of its own.
+        return Ok(output::print(&tracefs::commands(arguments))?);
+    }
+    let machine = machine::read(Path::new("/"), &arguments.devices).map_err(Failure::Input)?;
     let out = &arguments.out;
     if out.exists() {
         return Err(Failure::Input(format!("{}: already exists: expected a new file's name", out.display())));

@@ -143,7 +143,6 @@ fn udev_gets_a_rule_with_what_applies_and_undoes_it_and_the_evidence_as_comments
     assert_eq!(rules.len(), 1, "{text}");
     for part in [
         r#"ATTRS{model}=="MODEL OF YOUR DISK""#,
-        r#"ATTR{queue/rotational}=="1""#,
         r#"ATTR{queue/scheduler}="mq-deadline""#,
         r#"ATTR{queue/iosched/prio_aging_expire}="60000""#,
         r#"ATTR{queue/iosched/fifo_batch}="8""#,

@@ -77,6 +77,16 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
     Ok((number, device))
 }
 
+/// The names of the machine's disks, without its loop devices and memory disks.
+pub(super) fn disks(root: &Path) -> Vec<String> {
+    let entries = fs::read_dir(root.join("sys/block")).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> =
+        names.filter(|name| !["loop", "ram", "zram"].iter().any(|kind| name.starts_with(kind))).collect();
+    names.sort();
+    names
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

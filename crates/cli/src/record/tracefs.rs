@@ -132,7 +132,7 @@ pub(super) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String
 }
 
 /// The same as shell commands.
-pub(super) fn commands(arguments: &RecordArguments, devices: &[(u32, u32)], header: &str) -> String {
+pub(super) fn commands(arguments: &RecordArguments) -> String {
     let seconds = arguments.time.as_secs_f64().ceil();
     let out = arguments.out.display();
     let mut text =
@@ -141,21 +141,16 @@ pub(super) fn commands(arguments: &RecordArguments, devices: &[(u32, u32)], head
     text += "mkdir $I\ntrap 'echo 0 > $I/tracing_on; sleep 1; rmdir $I' EXIT\n";
     let _ = writeln!(text, "echo 0 > $I/tracing_on; echo mono > $I/trace_clock");
     let _ = writeln!(text, "echo {} > $I/buffer_size_kb", u64::from(arguments.buffer) << 10);
-    if devices.is_empty() {
-        let names = arguments.devices.join(" ");
-        let _ = writeln!(
-            text,
-            "FILTER=$(for d in {names}; do IFS=: read -r a b < /sys/block/$d/dev\n  printf 'dev == %d || ' \
-             $((a << 20 | b)); done)"
-        );
-        text += "FILTER=${FILTER% || }\n";
-    } else {
-        let _ = writeln!(text, "FILTER='{}'", filter(devices));
-    }
+    let names = arguments.devices.join(" ");
+    let _ = writeln!(
+        text,
+        "FILTER=$(for d in {names}; do IFS=: read -r a b < /sys/block/$d/dev\n  printf 'dev == %d || ' \
+         $((a << 20 | b)); done)"
+    );
+    text += "FILTER=${FILTER% || }\n";
     let _ = writeln!(text, "for e in {}; do", EVENTS.join(" "));
     text += "  echo \"$FILTER\" > $I/events/block/$e/filter; echo 1 > $I/events/block/$e/enable\ndone\n";
-    let header = if header.is_empty() { String::new() } else { format!("cat <<'EOF'\n{header}EOF\n") };
-    let _ = writeln!(text, "{{ {header}  timeout {seconds} cat $I/trace_pipe || true; }} |");
+    let _ = writeln!(text, "{{ timeout {seconds} cat $I/trace_pipe || true; }} |");
     let _ = writeln!(text, "  head -c {}M | gzip -1 > {out} &", arguments.max_size);
     text += "echo 1 > $I/tracing_on\nwait $!\ngrep -h -e overrun $I/per_cpu/cpu*/stats   # events lost: should be 0\n";
     text

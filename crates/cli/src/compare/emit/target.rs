@@ -24,7 +24,6 @@ pub(crate) struct EmitTarget {
     pub(super) known: DiskKnown,
     /// Its current name, such as `sda`.
     pub(super) device: Option<String>,
-    pub(super) rotational: bool,
     /// Whether it has a `device/queue_depth`.
     pub(super) has_queue_depth: bool,
     /// The scheduler that a kernel chooses for such a disk.
@@ -33,14 +32,13 @@ pub(crate) struct EmitTarget {
 
 impl EmitTarget {
     pub(crate) fn of(arguments: &CompareArguments, stage: &Stage) -> Result<EmitTarget, Failure> {
-        let rotational = stage.disk.build(arguments.scene.seed).facts().rotational;
         let kernel_default = stage.kernel_default(&arguments.scene.scene());
         let (known, device) = match arguments.on.as_deref() {
             None => (DiskKnown::NotSaid, None),
             Some(said) => known(said, Path::new("/sys/block"), Path::new("/run/udev/data")).map_err(Failure::Input)?,
         };
         let has_queue_depth = arguments.scene.attached.unwrap_or(stage.disk.attached).has_queue_depth();
-        Ok(EmitTarget { known, device, rotational, has_queue_depth, kernel_default })
+        Ok(EmitTarget { known, device, has_queue_depth, kernel_default })
     }
 }
 

@@ -32,6 +32,7 @@ pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
 }
 
 fn rule(chosen: &Measured, target: &EmitTarget) -> String {
+    // What `queue/rotational` says is not asked: the disk is known without it, and USB sticks report what they like.
     let whose = match &target.known {
         DiskKnown::NotSaid => "ATTRS{model}==\"MODEL OF YOUR DISK\"".to_owned(),
         DiskKnown::Model(model) => format!("ATTRS{{model}}==\"{model}\""),
@@ -43,7 +44,6 @@ fn rule(chosen: &Measured, target: &EmitTarget) -> String {
         "SUBSYSTEM==\"block\"".to_owned(),
         "ENV{DEVTYPE}==\"disk\"".to_owned(),
         whose,
-        format!("ATTR{{queue/rotational}}==\"{}\"", u8::from(target.rotational)),
     ];
     let sets = writes(chosen, target).into_iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\""));
     matches.into_iter().chain(sets).collect::<Vec<_>>().join(", ") + "\n"
