@@ -6,7 +6,6 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use blksched_measure::{Borders, Column, Table};
 use blksched_text::shown_name;
