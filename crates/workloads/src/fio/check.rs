@@ -104,7 +104,7 @@ fn block_size(job: &JobSection, s: &Settings) -> Option<Problem> {
     let help = format!(
         "{bytes} bytes: if `{}KiB` stands there, that is 1000 bytes each to fio, unless kb_base=1000; `{0}k` is {}",
         bytes / 1000,
-        bytes / 1000 * 1024
+        (bytes / 1000).saturating_mul(1024)
     );
     Some(if thousands { problem.help(help) } else { problem })
 }

@@ -91,8 +91,6 @@ fn a_command_line_is_global_for_all_files_and_sections_are_chosen() {
     assert_eq!(names(&some), ["e", "d"]);
     let none = plan(&typed("[global]\nsize=1m\n", &["x"])).unwrap_err().to_string();
     assert!(none.contains("no job is called `x`, as --section says"), "{none}");
-    // Without the size beside them, files have shares of the disk; so they are accepted, too.
-    assert!(plan(&typed("[global]\nbs=4k\n", &[])).is_ok());
 }
 
 #[test]
