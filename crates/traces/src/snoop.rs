@@ -10,7 +10,7 @@
 //! queue before. COMM may contain blanks. Where these programs have a time of their own for the start (`iosnoop -s`),
 //! that is when the disk was given the I/O.
 //!
-//! Evidence: the manual pages and example texts of the four programs; no recording of theirs was at hand.
+//! Evidence: the programs' manuals and printed tables as remembered; no recording was at hand.
 
 use crate::columns::{Column, Spec};
 

@@ -77,7 +77,7 @@ const KINDS: [Kind; 12] = [
     },
     Kind {
         what: "settings of io.cost",
-        advice: "they describe a disk: --disk 'iocost:…' takes the line, --disk FILE the file",
+        advice: "they describe a disk: --disk 'iocost:…' with a line of them in place of the dots",
         looks: |text| text.contains("ctrl=") && text.contains("rbps="),
     },
     Kind {
