@@ -2,6 +2,7 @@
 //! subcommand.
 
 mod fit;
+mod guess;
 mod import;
 mod iocost;
 mod measure;
@@ -23,12 +24,15 @@ const EXAMPLES: &str = "\
 Examples:
   blksched disk import cheetah9LP.model > cheetah.toml
                                                     a drive that DiskSim describes, as a disk for --disk
+  blksched disk guess smartctl.txt lsblk.json       the preset nearest to a disk that these describe
   blksched disk measure /dev/sdb --out my.toml      a model of your disk, by reading only, with its error
   blksched disk fit sda.blktrace.*                  what a trace reveals about its disk, and what not
   blksched disk iocost nvme-ssd --qos               the lines that io.cost.model and io.cost.qos take";
 
 #[derive(Debug, Subcommand)]
 enum DiskVerb {
+    /// Name the preset nearest to a disk, by what smartctl, hdparm or lsblk printed about it.
+    Guess(guess::GuessArguments),
     /// Print the TOML of a drive that DiskSim's files describe.
     Import(import::ImportArguments),
     /// Measure a disk from outside and write it as a model, with the error of that model.
@@ -42,6 +46,7 @@ enum DiskVerb {
 
 pub(crate) fn run(arguments: &DiskArguments, catalogue: &Catalogue) -> Result<(), Failure> {
     match &arguments.verb {
+        DiskVerb::Guess(arguments) => guess::run(arguments),
         DiskVerb::Fit(arguments) => fit::run(arguments),
         DiskVerb::Measure(arguments) => measure::run(arguments),
         DiskVerb::Import(arguments) => import::run(arguments),

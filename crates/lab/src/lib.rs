@@ -31,6 +31,7 @@ mod comparison;
 mod error;
 mod files;
 pub mod lists;
+pub mod guess;
 pub mod runs;
 pub mod scene;
 pub mod search;

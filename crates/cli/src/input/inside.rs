@@ -17,7 +17,7 @@ pub(super) fn job_in(name: &str, text: &str) -> Result<Option<(Text, String)>, E
     let inside = embedded(text);
     if let [only] = &inside[..] {
         let told = format!("{name}: the job was found in its line {}; what stands around it is left out", only.line);
-        return Ok(Some((Text { name: name.to_owned(), text: only.text.clone() }, told)));
+        return Ok(Some((Text { name: name.to_owned(), text: only.text(text) }, told)));
     }
     let calls = calls(text);
     let lines: Vec<usize> = if inside.is_empty() {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use blksched_testkit::{Folder, is_here};
 use serde_json::Value;
 
+mod calling;
 mod counts;
 
 /// Whether real fio is installed.

@@ -4,6 +4,8 @@
 mod arguments;
 mod experiment_command;
 mod features;
+mod have_run;
+mod install;
 mod json_schema;
 mod like_fio;
 mod measured_disk;

@@ -27,8 +27,16 @@ mod write;
 /// # Errors
 /// If a file is missing or invalid: file, line, column and what was expected.
 pub fn import(model: &Path) -> Result<String, DiskError> {
-    let specs = model.with_extension("diskspecs");
-    let paths = [model, &specs];
+    import_with(model, &model.with_extension("diskspecs"))
+}
+
+/// The same with a `.diskspecs` of another name, as DiskSim's own `hp_c3323a_validate.model` and
+/// `hp_c3323a.diskspecs` have.
+///
+/// # Errors
+/// As of [`import`].
+pub fn import_with(model: &Path, specs: &Path) -> Result<String, DiskError> {
+    let paths = [model, specs];
     let names = paths.map(|path| path.display().to_string());
     let texts = paths.into_iter().map(text_of).collect::<Result<Vec<String>, DiskError>>()?;
     let file = |nth: usize| syntax::File { name: &names[nth], text: &texts[nth] };
@@ -50,4 +58,24 @@ fn text_of(path: &Path) -> Result<String, DiskError> {
     // A comment may have an older encoding than ours.
     let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_specifications_may_have_another_name() {
+        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/disksim");
+        let folder = std::env::temp_dir().join(format!("blksched-disksim-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let model = folder.join("hp_c3323a_validate.model");
+        fs::copy(from.join("hp_c3323a.model"), &model).unwrap();
+        fs::copy(from.join("hp_c3323a.seek"), folder.join("hp_c3323a.seek")).unwrap();
+        let alone = import(&model).unwrap_err().to_string();
+        let pair = import_with(&model, &from.join("hp_c3323a.diskspecs"));
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(alone.contains("hp_c3323a_validate.diskspecs"), "{alone}");
+        assert!(pair.unwrap().contains("kind = \"hdd\""));
+    }
 }

@@ -33,6 +33,7 @@ mod iocost;
 mod layout;
 mod look_ahead_rules;
 mod middleware;
+mod other;
 mod overhead;
 mod published;
 mod raid;
@@ -57,6 +58,7 @@ pub use look_ahead_rules::{
     AfterHit, Begins, CountsFrom, Delivered, LookAheadRules, Overwritten, Passing, Reach, WrittenData,
 };
 pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
+use other::OtherFile;
 pub use overhead::{CaseOverheads, CommandOverheads, Watermark, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
 use reader::Quantities as _;
@@ -237,12 +239,19 @@ fn preset_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// A preset by its name, an SSD with known figures (`iocost:MODEL`), presets as a RAID (`raid5:4xhdd-7200`), or else a
-/// TOML file by its path.
+/// TOML file or an `io.cost.model` of one disk by its path.
 ///
 /// # Errors
 /// If it is neither, or the file cannot be read or is invalid; the error says where and what was expected.
 pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
-    known(name_or_path).unwrap_or_else(|| parse(name_or_path, &text_of(name_or_path)?))
+    known(name_or_path).unwrap_or_else(|| {
+        let text = text_of(name_or_path)?;
+        match other::recognise(name_or_path, &text)? {
+            Some(OtherFile::IoCost(line)) => iocost::load(name_or_path, line),
+            Some(OtherFile::Description) => Err(other::no_model(name_or_path)),
+            None => parse(name_or_path, &text),
+        }
+    })
 }
 
 /// The same without files: a preset, `iocost:MODEL`, or presets as a RAID.

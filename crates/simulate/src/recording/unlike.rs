@@ -36,7 +36,7 @@ const KINDS: [Kind; 12] = [
     },
     Kind {
         what: "output of lsblk",
-        advice: "it names disks; `blksched list` shows the models of disks to choose from (--disk)",
+        advice: "it describes disks: `blksched disk guess` names the nearest model (--disk)",
         looks: |text| {
             text.contains("\"blockdevices\"")
                 || has_line(text, |line| line.starts_with("NAME") && line.contains("SIZE"))
@@ -44,12 +44,12 @@ const KINDS: [Kind; 12] = [
     },
     Kind {
         what: "output of smartctl",
-        advice: "it describes a disk; `blksched list` shows the models of disks to choose from (--disk)",
+        advice: "it describes a disk: `blksched disk guess` names the nearest model (--disk)",
         looks: |text| text.starts_with("smartctl ") || text.contains("\"smartctl\""),
     },
     Kind {
         what: "output of hdparm",
-        advice: "it describes a disk; `blksched list` shows the models of disks to choose from (--disk)",
+        advice: "it describes a disk: `blksched disk guess` names the nearest model (--disk)",
         looks: |text| text.contains("ATA device, with") || text.contains("Timing buffered disk reads"),
     },
     Kind {

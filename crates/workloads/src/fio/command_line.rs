@@ -3,7 +3,8 @@
 //! **Rule** (fio's manual; each tried with fio 3.33) Options before the first `--name` are a `[global]` section, for
 //! the command line's own jobs and for every job file, wherever the files' names stand; `--name=X` begins a job. One
 //! dash is as good as two. A value may follow `=` or a blank, except that of an option that may stand alone (`thread`,
-//! `time_based`), which needs `=`. Options of the program itself (`--output`, `--eta`) may stand anywhere.
+//! `time_based`), which needs `=`. Options of the program itself (`--output`, `--eta`) may stand anywhere. A beginning
+//! that only one option has is as good as its name (`--numj`), behind `fio`.
 //!
 //! What fio refuses and this accepts: a line without any `--name` and job file is one job called `job`.
 
@@ -91,7 +92,7 @@ const PROGRAM: [(&str, Words); 36] = [
 ];
 
 /// Options with a note that may stand alone, as fio's `--cmdhelp` says.
-const ALONE: [&str; 12] = [
+const ALONE: [&str; 11] = [
     "thread",
     "threads",
     "refill_buffers",
@@ -102,7 +103,6 @@ const ALONE: [&str; 12] = [
     "sqthread_poll",
     "nonvectored",
     "userspace_reap",
-    "verify_only",
     "uncached",
 ];
 
@@ -217,6 +217,19 @@ impl Line<'_> {
         (self.own)(name.split('=').next().unwrap_or(name))
     }
 
+    /// The option of which this is the beginning, if there is only one, and none of the caller's.
+    fn whole_name<'n>(&self, name: &'n str) -> &'n str {
+        let is_known = |name: &str| options::is_option(name) || PROGRAM.iter().any(|row| row.0 == name);
+        if !self.typed.is_fio || is_known(name) || (self.own)(name).is_some() {
+            return name;
+        }
+        let of_program = PROGRAM.iter().map(|row| row.0).filter(|other| other.starts_with(name));
+        match &options::beginning_with(name).into_iter().chain(of_program).collect::<Vec<_>>()[..] {
+            [only] => only,
+            _ => name,
+        }
+    }
+
     fn read(&mut self, words: Vec<String>) {
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
@@ -228,6 +241,7 @@ impl Line<'_> {
                 self.rest.push(word);
                 continue;
             };
+            let name = self.whole_name(name);
             // What could be either's belongs to fio only behind `fio`.
             let own = plain.starts_with("--").then(|| (self.own)(name)).flatten();
             let is_job = options::is_option(name);
@@ -450,6 +464,18 @@ mod tests {
         assert_eq!(of("--json --parse-only --frobnicate=1 -o x").0, "--json --parse-only --frobnicate=1 -o x");
         assert_eq!(of("backup.fio").1, Typed::default());
         assert_eq!(of("dd size=1g").1, Typed::default());
+    }
+
+    #[test]
+    fn a_beginning_that_only_one_option_has_is_its_name() {
+        assert_eq!(
+            text("fio --name=a --numj=4 --rwmixre 30 --group_rep"),
+            "[a]\nnumjobs=4\nrwmixread=30\ngroup_reporting\n"
+        );
+        assert!(of("fio --name=a --readon").1.notes[0].starts_with("--readonly changes nothing"));
+        // Ambiguous ones, and those without `fio` in front, are left to the caller, as are its own.
+        assert_eq!(of("fio --name=a --dire=1 --iod=2").0, "--dire=1 --iod=2");
+        assert_eq!(of("--name=a --numj=4").0, "--numj=4");
     }
 
     #[test]

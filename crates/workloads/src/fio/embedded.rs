@@ -4,6 +4,8 @@
 //! least as far indented as that line, with an option that fio has. What surrounds it becomes blank lines, so that
 //! errors name the places of the whole text.
 
+use core::ops::Range;
+
 use super::options::is_option;
 
 /// A job found inside a text.
@@ -11,8 +13,16 @@ use super::options::is_option;
 pub struct EmbeddedJob {
     /// The line where it begins, from 1.
     pub line: usize,
+    /// Its lines, from 0.
+    lines: Range<usize>,
+}
+
+impl EmbeddedJob {
     /// The whole text with all else blank.
-    pub text: String,
+    pub fn text(&self, whole: &str) -> String {
+        let kept = |(nth, line): (usize, &str)| if self.lines.contains(&nth) { line.trim_end() } else { "" }.to_owned();
+        whole.lines().enumerate().map(kept).collect::<Vec<_>>().join("\n") + "\n"
+    }
 }
 
 /// The jobs inside a text that is no job file, in order.
@@ -21,21 +31,21 @@ pub fn embedded(text: &str) -> Vec<EmbeddedJob> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        let Some(end) = job_at(&lines, at) else {
-            at += 1;
-            continue;
-        };
-        let inside = |nth: usize| (at..end).contains(&nth);
-        let kept = lines.iter().enumerate().map(|(nth, line)| if inside(nth) { line.trim_end() } else { "" });
-        found.push(EmbeddedJob { line: at + 1, text: kept.collect::<Vec<_>>().join("\n") + "\n" });
+        let (end, is_job) = run_at(&lines, at);
+        if is_job {
+            found.push(EmbeddedJob { line: at + 1, lines: at..end });
+        }
+        // No part of a run without options is a job either.
         at = end;
     }
     found
 }
 
-/// The end of the job that begins in this line, if one does.
-fn job_at(lines: &[&str], from: usize) -> Option<usize> {
-    section(lines[from].trim())?;
+/// The end of the run of a job file's lines that begins in this line, and whether it is a job.
+fn run_at(lines: &[&str], from: usize) -> (usize, bool) {
+    if section(lines[from].trim()).is_none() {
+        return (from + 1, false);
+    }
     let indent = indent_of(lines[from]);
     let mut options = 0;
     let mut end = from + 1;
@@ -54,7 +64,7 @@ fn job_at(lines: &[&str], from: usize) -> Option<usize> {
         options += usize::from(is_known);
         end = at + 1;
     }
-    (options > 0).then_some(end)
+    (end, options > 0)
 }
 
 fn indent_of(line: &str) -> usize {
@@ -79,8 +89,9 @@ mod tests {
                    bs=4k\n\n    [a]\n    rw=read\n    size=1m\n  other: |\n    text\n";
         let found = embedded(map);
         assert_eq!((found.len(), found[0].line), (1, 7));
-        assert!(JobFile::parse(&found[0].text, "cm.yaml").is_ok());
-        let wrong = JobFile::parse(&embedded(&map.replace("size=1m", "size=x")).remove(0).text, "cm.yaml");
+        assert!(JobFile::parse(&found[0].text(map), "cm.yaml").is_ok());
+        let broken = map.replace("size=1m", "size=x");
+        let wrong = JobFile::parse(&embedded(&broken)[0].text(&broken), "cm.yaml");
         assert_eq!(wrong.unwrap_err().problems[0].place.to_string(), "12:10");
         let script =
             "#!/bin/sh\nif [ -f x ]; then echo; fi\ncat > x.fio <<EOF\n[a]\nrw=read\nsize=1m\nEOF\nfio x.fio\n";

@@ -139,7 +139,7 @@ pub(super) fn share_of(size: u64, files: u64, s: &Settings) -> u64 {
 fn drawn_size(s: &Settings, (from, to): (u64, u64), name: &str) -> u64 {
     let unit = s.max_bs().max(1);
     if from == to || to / unit <= from / unit {
-        return from.max(unit);
+        return from.max(unit).min(to);
     }
     // FNV-1a; any hash of names would do.
     let seed = s.randseed.unwrap_or(0) ^ 0xcbf2_9ce4_8422_2325;

@@ -34,6 +34,14 @@ pub(super) fn file_names(job: &JobSection, number: u64) -> Vec<String> {
     names.into_iter().map(placed).collect()
 }
 
+/// Whether the processes of a job beside the first are given the files of the first by `filename_format`: then they do
+/// nothing (tried).
+pub(super) fn clones_have_nothing(s: &Settings) -> bool {
+    let format = s.files.filename_format.as_deref().unwrap_or_default();
+    let directories = s.files.directory.as_deref().map(names_in).unwrap_or_default();
+    s.files.filename.is_none() && !format.is_empty() && !format.contains("$jobnum") && directories.len() < 2
+}
+
 fn own_name(s: &Settings, job: &str, (number, nth): (u64, u64)) -> String {
     let format = s.files.filename_format.as_deref().filter(|format| !format.is_empty());
     let words = [("$jobnum", number.to_string()), ("$filenum", nth.to_string()), ("$clientuid", String::new())];

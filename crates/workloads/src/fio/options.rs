@@ -198,6 +198,14 @@ pub(crate) fn find(name: &str) -> Option<&'static OptionEntry> {
     all_options().find(|o| o.name == name || o.aliases.contains(&name))
 }
 
+/// The names of options of which this is the beginning, as fio's command line takes them; none if it is a name itself.
+pub(crate) fn beginning_with(name: &str) -> Vec<&'static str> {
+    match find(name) {
+        Some(_) => Vec::new(),
+        None => all_options().flat_map(names_of).filter(|other| other.starts_with(name)).collect(),
+    }
+}
+
 /// Longer words are not misspelt options, and comparing them would take long.
 const LONGEST_NAME: usize = 64;
 

@@ -15,6 +15,7 @@ use super::buffered::{Buffered, Buffering, ClosePlan, Through};
 use super::errors::{Note, Problem};
 use super::files::{Files, JobClone, does_not_fit};
 use super::layout::{self, Need};
+use super::names::clones_have_nothing;
 use super::process::{
     Area, Batching, DepthFound, EndsProcesses, FileArea, FileSet, LatencyTarget, Pattern, Pieces, PriorityShare,
     Process, RateFloor, RateLimit, ReadBackOrder, ReadBackPlan, Script, Seeds, Sizes, ThinkTime,
@@ -179,7 +180,10 @@ impl JobOrder {
         self.processes += 1;
         let awaited = s.wait_for.as_ref().and_then(|name| self.of_job.get(name)).cloned().unwrap_or(0..0);
         self.of_job.entry(clone.job.name.clone()).or_insert(submitter.0..submitter.0).end = self.processes;
-        let script = Script { wait_for: awaited, behind: self.behind, ..script(s, regions, submitter) };
+        let made = script(s, regions, submitter);
+        let has_nothing = clone.number > 0 && clones_have_nothing(s);
+        let bytes = if has_nothing { 0 } else { made.bytes };
+        let script = Script { wait_for: awaited, behind: self.behind, bytes, ..made };
         let files = FilesPlan {
             name: file.to_owned(),
             count: clone.files.len() as u32,

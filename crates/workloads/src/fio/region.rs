@@ -118,7 +118,8 @@ fn region(
         }
         Some(LengthOrShare::Bytes(bytes)) => share_of(bytes, share, s).min(left),
     };
-    if size < s.max_bs() {
+    // Larger blocks of a range or mix are not drawn there (tried).
+    if size < s.min_bs() {
         return Err(too_small(job, (offset, left, size)));
     }
     let reach = PerDdir::from_fn(|dir| match (s.order, s.blocks(dir)) {
@@ -170,10 +171,11 @@ fn zones(job: &JobSection, region: &Region) -> Result<Vec<Region>, Problem> {
 fn too_small(job: &JobSection, (offset, left, size): (u64, u64, u64)) -> Problem {
     let s = &job.settings;
     let title = format!("the region of job `{}` is smaller than one block", job.name);
-    let expected = format!("{size} bytes from offset {offset} on, block size {}", s.max_bs());
+    let expected = format!("{size} bytes from offset {offset} on, block size {}", s.min_bs());
     let option = match () {
         () if s.files.nrfiles > 1 && offset == 0 => "nrfiles",
-        () if left < s.max_bs() && offset > 0 => "offset",
+        () if left < s.min_bs() && offset > 0 => "offset",
+        () if s.files.filesize.is_some() => "filesize",
         () => "size",
     };
     Problem::new(s.place_of(option, &job.place), title, expected)

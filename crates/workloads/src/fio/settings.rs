@@ -249,6 +249,8 @@ pub(crate) struct RareSettings {
     /// What was written is read back, unless `do_verify` is off.
     pub verify: bool,
     pub skips_verify: bool,
+    /// It only reads back.
+    pub only_verifies: bool,
     pub sync_file_range: Option<RangePlan>,
     pub fsync_on_close: bool,
     pub preallocated: Preallocated,

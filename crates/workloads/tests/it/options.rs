@@ -906,6 +906,49 @@ fn option_filename_format_names_files() {
     let file = |options: &str| ground(&plan(&job(&format!("size=4k {options}"))).jobs[0]).name.clone();
     assert_eq!(file("filename_format=f.$jobname.$jobnum"), "f.j.0");
     assert_eq!((file(""), file("filename_format=x filename=y")), ("j.0.0".to_owned(), "y".to_owned()));
+    // As tried: a second process finds the files of the first taken, and does nothing.
+    let ios = |options: &str| run_job(&format!("rw=write size=8k numjobs=2 {options}")).letters();
+    assert_eq!((ios("filename_format=x"), ios("filename_format=x.$jobnum")), ("ww".to_owned(), "wwww".to_owned()));
+    assert_eq!((ios("filename_format=x filename=y"), ios("filename_format=")), ("wwww".to_owned(), "wwww".to_owned()));
+}
+
+#[test]
+fn option_verify_only_reads_what_would_be_read_back() {
+    assert_eq!(run_job("rw=write size=16k bs=4k,8k verify=md5").letters(), "wwrr");
+    let run = run_job("rw=write size=16k bs=4k,8k verify=md5 verify_only fsync=1 end_fsync=1");
+    assert_eq!((run.letters().as_str(), run.offsets()), ("rr", vec![0, 8 * KIB]));
+    assert_eq!(run_job("rw=randwrite size=16k verify=md5 verify_only=1").letters(), "rrrr");
+    assert_eq!(run_job("rw=write size=16k verify=md5 verify_only=0").letters(), "wwwwrrrr");
+    for refused in ["rw=randrw verify=md5", "rw=write", "rw=read verify=md5", "rw=write verify=md5 do_verify=0"] {
+        let text = job(&format!("size=16k verify_only {refused}"));
+        let error = blksched_workloads::fio::JobFile::parse(&text, "jobs").unwrap_err().to_string();
+        assert!(error.contains("rw=write or rw=randwrite, and with verify"), "{refused}: {error}");
+    }
+}
+
+/// As tried: fio refuses such a file ("blocksize is larger than data set range") and uses what fits of several sizes.
+#[test]
+fn option_filesize_holds_whole_blocks_or_none() {
+    let plan =
+        |options: &str| blksched_workloads::fio::JobFile::parse(&job(options), "jobs").unwrap().plan(1 << 20).map(drop);
+    for options in
+        ["filesize=2m bs=4m rw=write", "filesize=2m bs=4m nrfiles=4 rw=randread", "filesize=2m bsrange=3m-4m"]
+    {
+        let error = plan(options).unwrap_err().to_string();
+        assert!(error.contains("smaller than one block") && error.contains("2097152 bytes"), "{options}: {error}");
+    }
+    for (options, ios, longest) in [
+        ("filesize=2m bsrange=1m-4m rw=write", 2..3, 1024),
+        ("filesize=2m bsrange=1m-4m rw=randwrite", 2..3, 1024),
+        ("size=2m bssplit=64k/50:4m/50 rw=write", 32..33, 64),
+        ("filesize=2m bssplit=64k/50:4m/50 rw=randwrite", 32..33, 64),
+        ("filesize=2m size=8m io_size=8m bsrange=4k-8200k rw=randwrite", 2..513, 2048),
+    ] {
+        let run = run_job(options);
+        assert!(ios.contains(&run.submitted.len()), "{options}: {}", run.submitted.len());
+        assert!(run.submitted.iter().all(|io| io.length <= longest * KIB), "{options}");
+        assert!(run.submitted.iter().all(|io| run.offsets().iter().all(|at| *at < 2048 * KIB) && io.length > 0));
+    }
 }
 
 #[test]

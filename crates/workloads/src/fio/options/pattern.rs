@@ -118,6 +118,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "0: what was written is not read back whatever verify says",
     ),
     entry(
+        "verify_only",
+        &[],
+        Category::Host,
+        OptionKind::Flag(|s, on| s.rare.only_verifies = on),
+        "read what verify would read back, without writing it",
+    ),
+    entry(
         "kb_base",
         &[],
         Category::Size,

@@ -24,7 +24,6 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("trim_backlog", Pattern, "trim after this many writes", TRIM),
     later("trim_backlog_batch", Pattern, "trim this many at once", TRIM),
     later("block_error_percentiles", Report, "errors per block", FAULTS),
-    later("verify_only", Host, "read what was written before", "reads that verify"),
     later("merge_blktrace_file", Target, "merge traces", REPLAY),
     later("merge_blktrace_scalars", Target, "scale traces", REPLAY),
     later("merge_blktrace_iters", Target, "repeat traces", REPLAY),
