@@ -17,7 +17,7 @@
 mod facts;
 mod reading;
 
-use blksched_disks::DiskError;
+use blksched_disks::{Disk as _, DiskError};
 use blksched_text::did_you_mean;
 
 pub use facts::{Bus, Fact, Facts, Turning};
@@ -100,11 +100,15 @@ fn one_disk(sources: &[Source], name: Option<&str>) -> Result<Facts, String> {
         let names = || disks.iter().map(|disk| disk.0.as_str()).collect::<Vec<_>>();
         match (&found[..], disks.len(), name) {
             // With one disk on either side there is nothing to choose.
-            ([], 1, None) => facts.add(&disks[0].1),
+            ([], 1, None) if disks[0].1.model.is_none() => facts.add(&disks[0].1),
             ([only], ..) => facts.add(&only.1),
             ([], _, Some(name)) => {
                 let near = did_you_mean(name, names());
                 return Err(format!("{file}: no disk `{name}`: expected one of {}{near}", names().join(", ")));
+            }
+            ([], ..) => {
+                let model = facts.model.as_ref().map_or("", |fact| fact.value.as_str());
+                return Err(format!("{file}: none of its disks, {}, is a `{model}`: `--of NAME`", names().join(", ")));
             }
             _ => {
                 return Err(format!(
@@ -253,6 +257,9 @@ mod tests {
     fn what_contradicts_or_tells_too_little_is_refused() {
         let other = SMART.replace("ST2000DM001-1CH164", "WDC WD40EFRX");
         assert!(of(&[("a", SMART), ("b", &other)], None).unwrap_err().contains("two disks: a:5"));
+        let elsewhere = LSBLK.replace("ST2000DM001-1CH1", "TOSHIBA");
+        let none = of(&[("a", SMART), ("l", &elsewhere)], None).unwrap_err();
+        assert!(none.contains("l: none of its disks, sda, sdb, nvme0n1, vda, is a `ST2000DM001-1CH164`"), "{none}");
         let silent = "smartctl 7.3\nDevice Model:     X\n";
         assert!(of(&[("a", silent)], None).unwrap_err().contains("whether the disk turns"));
     }

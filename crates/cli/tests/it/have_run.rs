@@ -90,6 +90,8 @@ fn traces(folder: &Path) {
     put(folder, "biosnoop.txt", &format!("TIME(s) COMM PID DISK T SECTOR BYTES LAT(ms)\n{snoop}"));
     let iolog = reads(&|n| format!("{} /dev/sda read {} 4096", at(n), n * 4096));
     put(folder, "z.log", &format!("fio version 3 iolog\n0 /dev/sda add\n0 /dev/sda open\n{iolog}"));
+    put(folder, "smartctl.txt", "smartctl 7.3\nDevice Model: X\nRotation Rate: 7200 rpm\n");
+    put(folder, "lsblk.json", "{\"blockdevices\": [{\"name\": \"sda\", \"size\": 20000000000, \"tran\": \"sata\"}]}");
     put(
         folder,
         "x.json",
@@ -142,7 +144,7 @@ fn every_line_of_the_traces_table_runs() {
         assert!(have.contains("binary") || said.contains("20"), "{have}: {line}: {said}");
         events += 1;
     }
-    assert_eq!(events, 11);
+    assert_eq!(events, 12);
 }
 
 /// What is no trace is called by its name, and told what to do with it.

@@ -71,7 +71,9 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let model = folder.join("hp_c3323a_validate.model");
         fs::copy(from.join("hp_c3323a.model"), &model).unwrap();
-        fs::copy(from.join("hp_c3323a.seek"), folder.join("hp_c3323a.seek")).unwrap();
+        for name in ["hp_c3323a.seek", "hp_c3323a_validate.seek"] {
+            fs::copy(from.join("hp_c3323a.seek"), folder.join(name)).unwrap();
+        }
         let alone = import(&model).unwrap_err().to_string();
         let pair = import_with(&model, &from.join("hp_c3323a.diskspecs"));
         fs::remove_dir_all(&folder).unwrap();

@@ -49,6 +49,7 @@ pub(super) fn no_model(file: &str) -> DiskError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Disk as _;
 
     const LINE: &str = "8:16 ctrl=user model=linear rbps=174019176 rseqiops=41708 rrandiops=370 wbps=178075866 \
                         wseqiops=42705 wrandiops=378";

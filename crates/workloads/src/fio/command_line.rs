@@ -225,7 +225,7 @@ impl Line<'_> {
         }
         let of_program = PROGRAM.iter().map(|row| row.0).filter(|other| other.starts_with(name));
         match &options::beginning_with(name).into_iter().chain(of_program).collect::<Vec<_>>()[..] {
-            [only] => only,
+            &[only] => only,
             _ => name,
         }
     }
@@ -255,6 +255,9 @@ impl Line<'_> {
             };
             let is_value = |next: &String| takes && value.is_none() && option(next).is_none();
             let next = words.next_if(is_value);
+            // Behind `fio` a word that neither knows is a misspelt option, or one of an engine's own: the job's errors
+            // say more about it.
+            let is_job = is_job || (self.typed.is_fio && own.is_none() && program.is_none());
             if is_ours || !is_job && program.is_none() {
                 self.rest.push(word.clone());
                 self.rest.extend(next);
@@ -473,8 +476,8 @@ mod tests {
             "[a]\nnumjobs=4\nrwmixread=30\ngroup_reporting\n"
         );
         assert!(of("fio --name=a --readon").1.notes[0].starts_with("--readonly changes nothing"));
-        // Ambiguous ones, and those without `fio` in front, are left to the caller, as are its own.
-        assert_eq!(of("fio --name=a --dire=1 --iod=2").0, "--dire=1 --iod=2");
+        // Ambiguous ones are left to the job's errors, as are unknown ones; without `fio` in front, to the caller.
+        assert_eq!(text("fio --name=a --dire=1 --uri=x"), "[a]\ndire=1\nuri=x\n");
         assert_eq!(of("--name=a --numj=4").0, "--numj=4");
     }
 

@@ -7,7 +7,7 @@ use blksched_text::nearest;
 use super::errors::{Note, Problem};
 use super::host::Host;
 use super::lines::{self, Line};
-use super::options::{self, MAX_PROCESSES, OptionEntry, Support, Takes};
+use super::options::{self, MAX_PROCESSES, OptionEntry, OptionKind, Support, Takes};
 use super::place::{TextPlace, Word};
 use super::settings::Settings;
 use super::values::{self, KbBase, ValueError};
@@ -127,6 +127,11 @@ fn set(
                 return Err(unreadable(option, key, value, error));
             }
             settings.said.insert(option.name, key.place.clone());
+            let cut = text.as_deref().filter(|_| matches!(kind, OptionKind::Int { .. }));
+            if let Some((text, whole)) = cut.and_then(|text| Some((text, values::whole_part(text)?))) {
+                let why = format!("`{text}` is {whole}, as in fio, which does not read beyond the point");
+                return Ok(Some(Note { place: key.place.clone(), option: option.name, why }));
+            }
             let of_thousands = text.as_deref().filter(|text| kind.is_length() && values::is_of_thousands(text));
             let of_thousands = of_thousands.filter(|_| settings.kb_base == KbBase::Binary);
             Ok(of_thousands.map(|text| {

@@ -95,11 +95,18 @@ pub(super) fn scaled(text: &str, base: KbBase) -> Option<u64> {
 }
 
 /// Like [`bytes`], within a range.
+/// What is behind a decimal point does not count (tried).
 pub(crate) fn int(text: &str, min: u64, max: u64, base: KbBase) -> Result<u64, ValueError> {
-    match bytes(text, base) {
+    match bytes(whole_part(text).unwrap_or(text), base) {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
         _ => expected(format!("a whole number from {min} to {max}")),
     }
+}
+
+/// `12` of `12.5`.
+pub(crate) fn whole_part(text: &str) -> Option<&str> {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once('.').filter(|(whole, rest)| digits(whole) && digits(rest)).map(|(whole, _)| whole)
 }
 
 /// Parses `20%`, or bytes like [`bytes`].

@@ -100,6 +100,19 @@ fn first_error(text: &str) -> String {
     errors.to_string()
 }
 
+/// As tried: fio reads `12.5` as 12, and `1.5m` as one byte, which is refused here.
+#[test]
+fn what_stands_behind_a_point_is_left_out_with_a_note() {
+    let job = |line: &str| JobFile::parse(&format!("[a]\nrw=rw\nsize=1m\n{line}\n"), "x.fio");
+    let file = job("rwmixwrite=12.5").unwrap();
+    assert!(file.notes().iter().any(|note| note.why.contains("`12.5` is 12, as in fio")), "{:?}", file.notes());
+    assert!(job("rwmixwrite=12").unwrap().notes().is_empty());
+    for refused in ["rwmixwrite=12.", "rwmixwrite=.5", "rwmixwrite=100.5x", "rwmixwrite=101.0", "bs=1.5k", "size=1.5m"]
+    {
+        assert!(job(refused).is_err(), "{refused}");
+    }
+}
+
 #[test]
 fn each_error_says_where_and_what_and_what_would_be_right() {
     for (line, place, words) in LINES {

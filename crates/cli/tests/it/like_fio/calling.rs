@@ -117,7 +117,7 @@ fn jobs(text: &str) -> Vec<String> {
 
 /// What ours prints for `simulate` and these words.
 fn ours(words: &[&str]) -> Result<Vec<String>, String> {
-    let all = [&["simulate"], words, &["--output-format=json", "--disk=null"]].concat();
+    let all = [&["simulate"][..], words, &["--output-format=json", "--disk=null"]].concat();
     let output = printed(&all, 120);
     let [out, complaint] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("UTF-8"));
     if output.status.success() { Ok(jobs(&out)) } else { Err(complaint) }
@@ -133,10 +133,10 @@ fn a_generated_line_has_the_jobs_options_and_counts_that_it_has_for_fio() {
         let line = line(&mut draws);
         let words: Vec<&str> = line.iter().map(String::as_str).collect();
         let folder = Folder::new();
-        let theirs = fio(&folder, &[&["--ioengine=null", "--output-format=json"], &words[..]].concat());
+        let theirs = fio(&folder, &[&["--ioengine=null", "--output-format=json"][..], &words[..]].concat());
         assert!(theirs.status.success(), "{line:?}: {}", String::from_utf8_lossy(&theirs.stderr));
         let theirs = jobs(&String::from_utf8(theirs.stdout).expect("UTF-8"));
-        let ours = ours(&[&["fio", "--ioengine=psync"], &words[..]].concat());
+        let ours = ours(&[&["fio", "--ioengine=psync"][..], &words[..]].concat());
         assert_eq!(ours.as_ref(), Ok(&theirs), "{line:?}");
     }
 }
@@ -198,7 +198,7 @@ fn what_fio_refuses_is_refused() {
         let theirs = fio(&folder, &[runs, &words[..]].concat());
         let said = String::from_utf8_lossy(&theirs.stderr).into_owned() + &String::from_utf8_lossy(&theirs.stdout);
         assert!(!theirs.status.success() || said.contains("blocksize is larger"), "{refused}: {said}");
-        let ours = ours(&[&["fio"], &words[..]].concat());
+        let ours = ours(&[&["fio"][..], &words[..]].concat());
         assert!(ours.is_err(), "{refused}: {ours:?}");
     }
 }
