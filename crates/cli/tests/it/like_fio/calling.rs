@@ -202,3 +202,27 @@ fn what_fio_refuses_is_refused() {
         assert!(ours.is_err(), "{refused}: {ours:?}");
     }
 }
+
+/// fio writes a log of its I/Os in version 3 and replays it: by the times that are read here, it takes as long. (A
+/// thousandth or a thousand times as long, if the unit were another.)
+#[test]
+fn a_log_of_fios_takes_as_long_as_fios_replay_of_it() {
+    if !fio_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let thinks = ["--name=z", "--filename=z1", "--size=160k", "--rw=write", "--thinktime=5000", "--write_iolog=z.log"];
+    assert!(fio(&folder, &thinks).status.success());
+    let replayed = fio(&folder, &["--name=r", "--read_iolog=z.log", "--output-format=json"]);
+    let replayed = String::from_utf8(replayed.stdout).expect("UTF-8");
+    let replayed: Value = serde_json::from_str(&replayed[replayed.find('{').expect("an object")..]).expect("JSON");
+    let theirs = replayed["jobs"][0]["job_runtime"].as_f64().expect("a number") / 1e3;
+    let log = folder.join("z.log");
+    let info = printed(&["trace", "info", log.to_str().expect("UTF-8"), "--json"], 120);
+    let info: Value = serde_json::from_slice(&info.stdout).expect("JSON");
+    let info = &info["traces"][0];
+    let ours = info["span_ns"].as_f64().expect("a number") / 1e9;
+    assert_eq!(info["warnings"], Value::Array(Vec::new()), "{info}");
+    // On a busy machine fio comes late; never early.
+    assert!(ours > 0.19 && ours < 1.1 * theirs && 20.0 * ours > theirs, "{ours} s here, {theirs} s by fio");
+}
