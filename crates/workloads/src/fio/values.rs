@@ -86,7 +86,12 @@ const BYTES: &str = "a whole number, with or without a suffix k, m, g, t or p";
 
 /// Parses `4096`, `4k`, `1m`, `0x1000`.
 pub(crate) fn bytes(text: &str, base: KbBase) -> Result<u64, ValueError> {
-    scaled(text, base).map_or_else(|| expected(BYTES), Ok)
+    let counts_zones = text.strip_suffix('z').is_some_and(|zones| zones.parse::<u64>().is_ok());
+    match scaled(text, base) {
+        Some(bytes) => Ok(bytes),
+        None if counts_zones => expected(format!("{BYTES}: `z` counts zones, and no simulated disk has any")),
+        None => expected(BYTES),
+    }
 }
 
 /// A number times its suffix.

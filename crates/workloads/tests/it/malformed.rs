@@ -33,6 +33,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("bs=4k,8k,1k,1k", "4:4", &["one to three values"]),
     ("bs=4k-16k", "4:4", &["`4k-16k`"]),
     ("size=1.5m", "4:6", &["a whole number"]),
+    ("size=8z", "4:6", &["`z` counts zones, and no simulated disk has any"]),
     ("size=101%", "4:6", &["1% to 100%"]),
     ("size=(1024*", "4:6", &["`(1024*`"]),
     ("size=${SIZE}", "4:6", &["environment variable `SIZE` is not set"]),
