@@ -17,7 +17,7 @@
 mod facts;
 mod reading;
 
-use blksched_disks::{Disk as _, DiskError};
+use blksched_disks::DiskError;
 use blksched_text::did_you_mean;
 
 pub use facts::{Bus, Fact, Facts, Turning};

@@ -49,7 +49,6 @@ pub(super) fn no_model(file: &str) -> DiskError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Disk as _;
 
     const LINE: &str = "8:16 ctrl=user model=linear rbps=174019176 rseqiops=41708 rrandiops=370 wbps=178075866 \
                         wseqiops=42705 wrandiops=378";
@@ -57,7 +56,8 @@ mod tests {
     #[test]
     fn what_is_no_toml_is_known_by_its_beginning() {
         let of = |text| recognise("x", text).unwrap();
-        assert_eq!(of(&format!("{LINE}\n")), Some(OtherFile::IoCost(LINE)));
+        let line = format!("{LINE}\n");
+        assert_eq!(of(&line), Some(OtherFile::IoCost(LINE)));
         assert_eq!(of("smartctl 7.3\n"), Some(OtherFile::Description));
         assert_eq!(of("{\"blockdevices\": []}"), Some(OtherFile::Description));
         assert_eq!((of("kind = \"null\"\n"), of("")), (None, None));
