@@ -51,7 +51,7 @@ const LONGEST_STICK: u64 = 300_000_000_000;
 pub fn guess(sources: &[Source], name: Option<&str>) -> Result<Guess, String> {
     let facts = one_disk(sources, name)?;
     let (preset, mut assumed) = nearest(&facts)?;
-    let described = blksched_disks::load(preset).map_err(|error: DiskError| error.to_string())?;
+    let described = blksched_disks::builtin(preset).map_err(|error: DiskError| error.to_string())?;
     let length = described.build(0).facts().sectors * 512;
     if let Some(bytes) = &facts.bytes
         && (bytes.value as f64 / length as f64 - 1.0).abs() > 0.1

@@ -60,6 +60,11 @@ norandommap
 randrepeat=0
 allrandrepeat=1
 directory=/x\\:y
+[v]
+rw=write
+size=1m
+verify=md5
+verify_only
 [d]
 kb_base=1024
 rw=randrw:4
