@@ -69,8 +69,7 @@ fn settings_for_schedulers_are_words_too() {
 
 #[test]
 fn a_load_a_program_a_disk_and_a_goal_are_words_too() {
-    let of_load =
-        |name: &str| of_word(&Comparison::of(Scene { jobs: vec![name.to_owned()], typed: None, ..scene() }, 1));
+    let of_load = |name: &str| of_word(&Comparison::of(Scene { jobs: vec![name.to_owned()], ..scene() }, 1));
     assert_eq!(of_load("reader-and-writr"), is(Expected::Load, "reader-and-writr", None, Some("reader-and-writer")));
     assert_eq!(of_load("dd:sise=1g"), is(Expected::Setting, "sise", None, Some("size")));
     let disk = refused(&Comparison::of(Scene { disk: "hdd-7201".to_owned(), ..scene() }, 1));
