@@ -1,6 +1,7 @@
 //! `blksched compare`: one workload, many schedulers; the significant differences, and their reasons.
 
 mod arguments;
+mod brief;
 mod csv;
 mod emit;
 mod extra;
@@ -106,7 +107,11 @@ fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failur
         }
         _ => {
             let style = if arguments.markdown { TableStyle::Markdown } else { TableStyle::Text };
-            page(compared, style, arguments.wide, arguments.sensitivity)
+            let is_whole = arguments.details || arguments.wide || arguments.sensitivity || arguments.tune.is_some();
+            match is_whole {
+                true => details(compared, style, arguments.wide, arguments.sensitivity),
+                false => brief::page(compared, style),
+            }
         }
     };
     Ok(output::print(&text)?)
@@ -115,7 +120,7 @@ fn print(arguments: &CompareArguments, compared: &Compared) -> Result<(), Failur
 /// A comparison's text, JSON and HTML.
 #[cfg(feature = "sweep")]
 pub(crate) fn rendered(compared: &Compared) -> (String, String, String) {
-    (page(compared, TableStyle::Text, false, false), json::text(compared), html(compared))
+    (brief::page(compared, TableStyle::Text), json::text(compared), html(compared))
 }
 
 /// The tables, for a notebook.
@@ -125,11 +130,12 @@ fn html(compared: &Compared) -> String {
     tables.iter().chain(&extra::worth(&compared.worth)).map(Table::html).collect()
 }
 
-/// The tables, the verdict and the notes, for people.
-fn page(compared: &Compared, style: TableStyle, wide: bool, sensitivity: bool) -> String {
+/// The answer, and everything that was found.
+fn details(compared: &Compared, style: TableStyle, wide: bool, sensitivity: bool) -> String {
     let Compared { stage, measured, verdict, .. } = compared;
     let used = used::line(&compared.used, compared.comparison.scene.host.cpu_name());
     let mut text = output::paragraph(&heading(compared)) + &output::paragraph(&used) + "\n";
+    text += &(brief::lines(&verdict.brief) + "\n");
     let tables = tables::all(measured, stage.plan.has_programs(), wide);
     let depends = verdict.hangs_on.as_ref().filter(|_| sensitivity).map(|it| sensitivity::table(it, None));
     for table in tables.into_iter().chain(extra::tables(compared)).chain(depends) {
@@ -143,7 +149,7 @@ fn page(compared: &Compared, style: TableStyle, wide: bool, sensitivity: bool) -
     let truth = verdict.validation.model.sentence();
     text += &output::paragraph(&format!("Disk {}: {truth}.", stage.disk.name));
     let trust = verdict.validation.sentences().join(" ");
-    text + &output::notes(&verdict.notes) + &output::paragraph(&trust)
+    text + &output::notes(&verdict.notes) + &output::notes(&verdict.remarks) + &output::paragraph(&trust)
 }
 
 /// A sentence of the verdict; the recommendation is highlighted.

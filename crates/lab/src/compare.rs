@@ -16,6 +16,7 @@ use crate::scene::{Contender, Scene, Stage, contenders, notes_on, notes_on_files
 use crate::search::sensitivity::{self, Sensitivity};
 use crate::search::tune::{self, KnobWorth};
 use crate::verdict::action::{self, Action};
+use crate::verdict::brief::BriefFrom;
 use crate::verdict::cause::FigureCause;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
@@ -59,7 +60,9 @@ impl Comparison {
     pub fn contenders(&self, stage: &Stage, catalogue: &Catalogue) -> Result<Vec<Contender>, Error> {
         let names = match &self.tune {
             Some(name) => vec![name.clone()],
-            None if self.elevators.is_empty() => usual(catalogue, stage.kernel_default(&self.scene), &stage.plan),
+            None if self.elevators.is_empty() => {
+                usual(catalogue, stage.kernel_default(&self.scene), &stage.plan, self.historical)
+            }
             None => self.elevators.clone(),
         };
         contenders("--elevators", &names, &self.scene.set, catalogue)
@@ -102,7 +105,7 @@ impl Comparison {
             _ => Vec::new(),
         };
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
-        let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()));
+        let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()).within(self.max_price));
         let recorded = RecordedBeside::of(&stage, &runs.done[0], &contenders[0].name);
         let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref());
         let unranked = unranked.or_else(|| never_ran(&measured[0], length.limit).map(Unranked::NeverRan));
@@ -112,26 +115,47 @@ impl Comparison {
         let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
         sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
-        let mut notes = self.notes(&stage, &measured, length.limit);
+        let never_ran = matches!(unranked, Some(Unranked::NeverRan(_)));
+        let mut notes = stage.notes();
+        notes.extend(cut_short(&measured, length.limit).filter(|_| !never_ran));
         notes.extend(runs.notes());
         notes.extend(contenders.iter().zip(&runs.done).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
         notes.extend(no_logs);
-        notes.extend(notes_around(scene, &stage, &contenders, &measured));
+        let remarks = self.remarks(&stage, &contenders, &measured);
+        let unranked = unranked.map(Unranked::into_words);
+        let validation = Validation::of(&stage);
+        let brief = BriefFrom {
+            measured: &measured,
+            action: action.as_ref(),
+            unranked: unranked.as_deref(),
+            causes: &causes,
+            limit: length.limit,
+            hangs_on: hangs_on.as_ref(),
+            checked: recorded
+                .iter()
+                .map(RecordedBeside::brief)
+                .chain([validation.brief()])
+                .collect::<Vec<_>>()
+                .join(" "),
+        };
+        let brief = brief.brief();
         let verdict = Verdict {
             goal,
             default: measured[0].clone(),
             proposal: action.as_ref().and_then(Proposal::of),
             kept: action.as_ref().and_then(Action::kept),
-            unranked: unranked.map(Unranked::into_words),
+            unranked,
             missed: action.as_ref().map_or_else(Vec::new, |action| action.missed.clone()),
             candidates: action.map_or_else(Vec::new, |action| action.candidates),
             roles: JobRole::all(&measured[0].jobs),
             contrasts,
             causes,
-            validation: Validation::of(&stage),
+            validation,
             hangs_on,
+            brief,
             sentences,
             notes,
+            remarks,
         };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
         Ok(Compared {
@@ -148,32 +172,34 @@ impl Comparison {
         })
     }
 
-    /// What a user should know about this comparison.
-    fn notes(&self, stage: &Stage, measured: &[Arc<Measured>], time: Span) -> Vec<String> {
-        let mut notes = stage.notes();
-        let mut idle: Vec<&str> = Vec::new();
-        for job in measured.iter().flat_map(|elevator| &elevator.jobs).filter(|job| job.work.is_empty()) {
-            if !idle.contains(&job.name.as_str()) {
-                idle.push(&job.name);
-            }
-        }
-        if !idle.is_empty() {
-            notes.push(format!("did nothing in {time}: {}; --time makes the runs longer", idle.join(", ")));
-        } else if measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished) {
-            notes.push(format!("some runs were cut off after {time}; --time makes them longer"));
-        }
-        if self.goal.is_none() && measured.iter().any(|m| m.misplaced.is_some()) {
-            notes.push(
-                "--goal priorities asks which schedulers keep the priorities; this verdict goes by roles".to_owned(),
-            );
-        }
-        notes
+    /// What explains figures, and changes nothing of the answer.
+    fn remarks(&self, stage: &Stage, contenders: &[Contender], measured: &[Arc<Measured>]) -> Vec<String> {
+        let asks = self.goal.is_none() && measured.iter().any(|m| m.misplaced.is_some());
+        let priorities = "--goal priorities asks which schedulers keep the priorities; this verdict goes by roles";
+        let mut remarks: Vec<String> = asks.then(|| priorities.to_owned()).into_iter().collect();
+        remarks.extend(remarks_around(&self.scene, stage, contenders, measured));
+        remarks
     }
+}
+
+/// That some jobs did nothing, or some runs did not end by themselves.
+fn cut_short(measured: &[Arc<Measured>], time: Span) -> Option<String> {
+    let mut idle: Vec<&str> = Vec::new();
+    for job in measured.iter().flat_map(|elevator| &elevator.jobs).filter(|job| job.work.is_empty()) {
+        if !idle.contains(&job.name.as_str()) {
+            idle.push(&job.name);
+        }
+    }
+    if !idle.is_empty() {
+        return Some(format!("did nothing in {time}: {}; --time makes the runs longer", idle.join(", ")));
+    }
+    let some = measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished);
+    some.then(|| format!("some runs were cut off after {time}; --time makes them longer"))
 }
 
 /// Why nothing can be ranked.
 enum Unranked {
-    /// The trace cannot show queueing.
+    /// The trace cannot show queueing, or was recorded on another disk than the model.
     Trace(String),
     /// The model misses what was recorded by more than the best scheduler gains.
     Model(String),
@@ -197,6 +223,9 @@ impl Unranked {
     fn of(stage: &Stage, action: Option<&Action>, recorded: Option<&RecordedBeside>) -> Option<Unranked> {
         if let Some(why) = &stage.workload.unranked {
             return Some(Unranked::Trace(format!("No ranking: the trace {why}.")));
+        }
+        if let Some(why) = recorded.and_then(RecordedBeside::is_another_disk) {
+            return Some(Unranked::Trace(why));
         }
         recorded?.forbids(action?.chosen()?.score.ratio).map(Unranked::Model)
     }
@@ -230,7 +259,7 @@ fn sentences(
 }
 
 /// What a user should know about the settings around the schedulers.
-fn notes_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured: &[Arc<Measured>]) -> Vec<String> {
+fn remarks_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured: &[Arc<Measured>]) -> Vec<String> {
     let mut notes = stage.cpu_notes(scene);
     notes.extend(processors::note(measured, scene.host.cpu_name()));
     notes.extend(of_no_cost(contenders, scene));

@@ -1,6 +1,7 @@
 //! The question: which schedulers, over how many seeds, by which goal.
 
 use crate::scene::Scene;
+use crate::verdict::price;
 
 /// What to compare, and how thoroughly.
 #[derive(Clone, Debug)]
@@ -8,8 +9,7 @@ pub struct Comparison {
     /// What is run, and the settings around the schedulers.
     pub scene: Scene,
     /// The schedulers, `name[@kernel][+mechanism=variant][:knob=value[/value…]]`; the first is the one with which the
-    /// others are compared. Empty: those of present kernels, the kernel's own choice for such a disk first, and
-    /// historical ones.
+    /// others are compared. Empty: those of present kernels, the kernel's own choice for such a disk first.
     pub elevators: Vec<String>,
     /// How many seeds to run each with.
     pub seeds: u32,
@@ -24,6 +24,10 @@ pub struct Comparison {
     pub threads: Option<u32>,
     /// What counts, as in `db: p99 read, backup: finish < 2h`; `None`: every job by its role.
     pub goal: Option<String>,
+    /// Whether schedulers that no present kernel has are run as well, if none are named.
+    pub historical: bool,
+    /// How many times worse a key figure of a job that somebody waits for may become for the sake of others, from 1.
+    pub max_price: f64,
     /// Whether to ask what the verdict depends on.
     pub fits: FitSearch,
 }
@@ -51,6 +55,8 @@ impl Comparison {
             budget: None,
             threads: None,
             goal: None,
+            historical: false,
+            max_price: price::MOST,
             fits: FitSearch::Tables,
         }
     }

@@ -135,9 +135,10 @@ impl<'a> Runs<'a> {
         let measured = self.measured();
         let contrasts = contrast::contrasts(&measured, self.looks);
         let action = action::choose(&measured, &contrasts, goal.clone(), self.looks);
-        action.map(|action| action.in_runs_of(self.limit, self.seen())).is_none_or(|action| {
-            let known = |c: &action::Challenger| c.is_better() || c.score.high < WORTH_IT || !c.forbidden.is_empty();
-            action.candidates.iter().all(known)
+        let action = action.map(|action| action.in_runs_of(self.limit, self.seen()).within(self.comparison.max_price));
+        action.is_none_or(|action| {
+            let is_out = |c: &action::Challenger| !action.objections(c).is_empty();
+            action.candidates.iter().all(|c| c.is_better() || c.score.high < WORTH_IT || is_out(c))
         })
     }
 

@@ -2,6 +2,7 @@
 
 pub mod action;
 mod answer;
+pub mod brief;
 pub mod cause;
 pub mod clones;
 pub mod contrast;

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use blksched::Catalogue;
 use blksched_lab::scene::{Stage, some_time};
 use blksched_lab::verdict::action::Kept;
+use blksched_lab::verdict::brief::{About, Advice, Brief};
 use blksched_lab::verdict::role::Role;
 use blksched_lab::{Comparison, Error, NoFiles, Scene, Watch};
 
@@ -49,6 +50,12 @@ fn a_job_as_text_and_a_disks_name_come_back_as_what_to_use_and_for_which_price()
     assert!(!verdict.validation.predictions.is_empty() && !verdict.validation.sentences().is_empty());
     let hangs_on = verdict.hangs_on.as_ref().expect("the disk has fitted values");
     assert!(verdict.sentences.contains(&hangs_on.sentence()));
+    assert_eq!((verdict.brief.advice, verdict.brief.lines.len() <= Brief::MOST), (Advice::Use, true));
+    let about: Vec<About> = verdict.brief.lines.iter().map(|(about, _)| *about).collect();
+    assert_eq!(about, [About::Advice, About::Why, About::Price, About::Sure, About::Checked], "{}", verdict.brief);
+    assert!(
+        verdict.advice().starts_with("Use none: reader: ") && verdict.brief.to_string().contains("never on a real")
+    );
 }
 
 #[test]
@@ -93,6 +100,8 @@ fn a_job_that_never_ran_means_that_there_is_no_verdict() {
     assert_eq!(verdict.unranked.as_deref(), Some(said), "{verdict}");
     assert!(verdict.sentences.iter().any(|sentence| sentence == said), "{verdict}");
     assert!(verdict.proposal.is_none() && verdict.kept.is_none(), "{verdict}");
+    assert_eq!((verdict.brief.advice, verdict.advice()), (Advice::NoVerdict, said));
+    assert!(!verdict.notes.iter().any(|note| note.contains("did nothing")), "it is told once: {:?}", verdict.notes);
 }
 
 #[test]

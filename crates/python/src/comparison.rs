@@ -131,7 +131,7 @@ impl PyVerdict {
     /// What a user should know besides.
     #[getter]
     fn notes(&self) -> Vec<String> {
-        self.of().notes.clone()
+        self.of().notes.iter().chain(&self.of().remarks).cloned().collect()
     }
 
     fn __str__(&self) -> String {

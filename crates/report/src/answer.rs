@@ -54,10 +54,10 @@ pub(crate) fn answer(answer: &ShownAnswer) -> String {
 
 /// The recommendation, set apart; the improvement and the price follow it.
 fn action(action: &str) -> String {
-    let kind = action.split(' ').next().unwrap_or_default().to_lowercase();
-    let (gain, price) = action.split_once(" The price: ").map_or((action, None), |(gain, price)| (gain, Some(price)));
+    let kind = action.split([' ', ':']).next().unwrap_or_default().to_lowercase();
+    let (gain, price) = action.split_once(" Price: ").map_or((action, None), |(gain, price)| (gain, Some(price)));
     let (what, how) = gain.split_once(" (").map_or((gain, String::new()), |(what, how)| (what, format!(" ({how}")));
-    let price = price.map(|price| format!("<br><strong>The price:</strong> {}", escaped(price))).unwrap_or_default();
+    let price = price.map(|price| format!("<br><strong>Price:</strong> {}", escaped(price))).unwrap_or_default();
     let (kind, what, how) = (escaped(&kind), escaped(what), escaped(&how));
     format!("<p class=\"action {kind}\"><strong>{what}</strong>{how}{price}</p>\n")
 }
@@ -217,9 +217,9 @@ mod tests {
 
     #[test]
     fn the_price_stands_on_a_line_of_its_own() {
-        let said = action("Use a: 8 % better than x (1.04 to 1.12) (reader: faster). The price: log: slower.");
+        let said = action("Use a: 8 % better than x (1.04 to 1.12) (reader: faster). Price: log: slower.");
         assert!(said.contains("<p class=\"action use\"><strong>Use a: 8 % better than x</strong> (1.04"), "{said}");
-        assert!(said.contains("<br><strong>The price:</strong> log: slower."), "{said}");
+        assert!(said.contains("<br><strong>Price:</strong> log: slower."), "{said}");
         assert_eq!(action("Keep x."), "<p class=\"action keep\"><strong>Keep x.</strong></p>\n");
     }
 }

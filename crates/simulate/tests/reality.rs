@@ -6,8 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use blksched_simulate::reality::so_far::{self, SoFar};
+use blksched_simulate::reality::so_far::{self, LoadClass, SoFar};
 use blksched_simulate::reality::{Cell, Judged, RealitySetting, Row, Set, judge, read};
+use blksched_workloads::fio::JobFile;
 
 fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
@@ -97,8 +98,24 @@ fn summary(page: &mut String, (name, chain_us): (&str, f64), judged: &Judged) {
     );
 }
 
-/// The same for the program.
-fn line(own: &Recorded, setting: &RealitySetting, judged: &Judged) -> String {
+/// The same for the program: a line for each class of load.
+fn lines(own: &Recorded, setting: &RealitySetting, cells: &[Cell]) -> String {
+    let disk = own.set.bench(setting, 0.0).expect("a disk").disk;
+    let sectors = disk.build(1).facts().sectors;
+    let classes_of = |job: &str| {
+        let file = JobFile::parse(&own.job(job), job).expect("a job file");
+        LoadClass::of(&file.plan(sectors).expect("it fits"))
+    };
+    let names: BTreeSet<&str> = cells.iter().map(|cell| cell.measured.job.as_str()).collect();
+    let classes: BTreeMap<&str, Vec<LoadClass>> = names.into_iter().map(|job| (job, classes_of(job))).collect();
+    let of = |class: LoadClass| -> Vec<Cell> {
+        cells.iter().filter(|cell| classes[cell.measured.job.as_str()].contains(&class)).cloned().collect()
+    };
+    let with_cells = LoadClass::ALL.into_iter().map(|class| (class, of(class))).filter(|(_, cells)| !cells.is_empty());
+    with_cells.map(|(class, cells)| line(own, setting, class, &judge(&cells))).collect()
+}
+
+fn line(own: &Recorded, setting: &RealitySetting, class: LoadClass, judged: &Judged) -> String {
     let whole = |(some, all): (usize, usize)| (some as u32, all as u32);
     let percent = |part: f64| (100.0 * judged.error(part)).round() as u32;
     let disk = own.set.bench(setting, 0.0).expect("a disk").disk;
@@ -106,6 +123,7 @@ fn line(own: &Recorded, setting: &RealitySetting, judged: &Judged) -> String {
         disk: own.name(setting),
         kernel: own.set.kernel.clone(),
         kind: so_far::kind(&disk.model).to_owned(),
+        class,
         within: whole(judged.within),
         errors: (percent(0.5), percent(0.9)),
         verdicts: whole((judged.right(), judged.verdicts.len())),
@@ -218,7 +236,7 @@ fn recorded_cells_are_predicted_within_their_tolerances() {
         let (chain, cells) = own.cells(setting);
         let judged = judge(&cells);
         summary(&mut page, (&name, chain), &judged);
-        so_far += &line(own, setting, &judged);
+        so_far += &lines(own, setting, &cells);
         table(&mut tables, &name, &cells);
         for (job, ours, real, regret) in judged.verdicts.iter().filter(|verdict| verdict.3 > 0.05) {
             let (setting, job) = job.rsplit_once(' ').expect("a disk and a job");

@@ -277,6 +277,11 @@ impl Plan {
         self.origins.iter().any(|origin| !matches!(origin, Origin::Job(_)))
     }
 
+    /// Whether any of it replays a recording.
+    pub fn has_replays(&self) -> bool {
+        self.origins.iter().any(|origin| matches!(origin, Origin::Replay { .. }))
+    }
+
     /// Whether a process of it has I/Os on other disks of the same run.
     pub fn is_joint(&self) -> bool {
         let shared = |origin: &Origin| match origin {

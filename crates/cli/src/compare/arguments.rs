@@ -1,5 +1,6 @@
 //! The arguments of `compare`.
 
+use blksched_lab::verdict::price::MOST as MAX_PRICE;
 use blksched_lab::{Comparison, FitSearch};
 use clap::{Args, ValueEnum};
 
@@ -14,7 +15,7 @@ pub(crate) struct CompareArguments {
     pub(crate) scene: SceneArguments,
     /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, with which
     /// the others are compared; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too
-    /// [default: those of present kernels, the kernel's own choice for such a disk first, and historical ones]
+    /// [default: those of present kernels, the kernel's own choice for such a disk first]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
     /// Instead of a table: the first moment at which these two schedulers decide differently, with both reasons
@@ -46,9 +47,19 @@ pub(crate) struct CompareArguments {
     /// Print CSV: a row per scheduler, seed, job and figure (docs/schema.md)
     #[arg(long, conflicts_with_all = ["json", "markdown"])]
     pub(crate) csv: bool,
-    /// Print all columns, in lines as long as they need
+    /// Print everything that was found: every table, difference, cause and note
+    #[arg(long, conflicts_with_all = ["json", "csv", "emit"])]
+    pub(crate) details: bool,
+    /// The same with all columns, in lines as long as they need
     #[arg(long)]
     pub(crate) wide: bool,
+    /// Also run schedulers that no present kernel has: deadline and cfq
+    #[arg(long, conflicts_with_all = ["elevators", "tune"])]
+    pub(crate) historical: bool,
+    /// How many times worse a key figure of a job that is not background may become for the sake of other jobs; beyond
+    /// that, nothing is proposed unless --goal says what counts
+    #[arg(long, value_name = "TIMES", default_value_t = MAX_PRICE, value_parser = max_price)]
+    pub(crate) max_price: f64,
     /// What counts: JOB: FIGURE, …, as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'; or one of balance,
     /// read-latency, write-latency, read-bandwidth, write-bandwidth, fairness, priorities [default: balance: every job
     /// by its role]
@@ -80,6 +91,8 @@ impl CompareArguments {
             budget: self.budget,
             threads: self.threads,
             goal: self.goal.clone(),
+            historical: self.historical,
+            max_price: self.max_price,
             // Rows of samples, and a file for the system, have no place for what a verdict depends on.
             fits: match (self.csv || self.emit.is_some(), self.sensitivity) {
                 (true, _) => FitSearch::None,
@@ -89,6 +102,13 @@ impl CompareArguments {
             ..Comparison::of(self.scene.scene(), self.seeds)
         }
     }
+}
+
+/// Parses how many times worse something may become.
+fn max_price(text: &str) -> Result<f64, String> {
+    let (least, most) = (1.0, 1e6);
+    let number = text.trim().parse::<f64>().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("expected a number from {least} to {most}, as in 1.5"))
 }
 
 /// Files that a comparison can be turned into.
@@ -105,7 +125,7 @@ pub(crate) enum Emit {
 const COMPARE_EXAMPLES: &str = "\
 Examples:
   blksched compare
-  blksched compare my.fio --disk my-disk.toml --seeds 10
+  blksched compare my.fio --disk my-disk.toml --seeds 10 --details
   blksched compare my.fio --goal 'db: p99 read, wal: p99 fsync, backup: finish < 2h' --until-sure
   blksched compare my.fio --elevators mq-deadline,mq-deadline:fifo_batch=1/4/64,bfq:slice_idle=0
   blksched compare my.fio --disk sata-ssd --emit udev --on sda

@@ -11,6 +11,7 @@ use writes::QUEUE_DEPTH;
 
 use blksched_lab::Verdict;
 use blksched_lab::runs::measured::Measured;
+use blksched_lab::verdict::brief::Advice;
 
 use super::arguments::Emit;
 
@@ -22,10 +23,14 @@ pub(super) fn text(what: Emit, heading: &str, verdict: &Verdict, target: &EmitTa
         Emit::Sysfs => "sysfs",
     };
     let mut evidence = format!("# Made by `blksched compare --emit {name}`: simulated, on one model of a disk.\n#\n");
-    for line in [heading.trim()].into_iter().chain(verdict.sentences.iter().map(String::as_str)) {
+    let lines = verdict.brief.lines.iter().map(|(_, line)| line.as_str());
+    for line in [heading.trim()].into_iter().chain(lines) {
         evidence += &comment(line);
     }
     let Some(chosen) = verdict.proposal.as_ref().map(|proposal| &*proposal.measured) else {
+        if verdict.brief.advice == Advice::Choose {
+            return evidence + "#\n# Nothing is changed before that choice.\n";
+        }
         return evidence + "#\n# So there is nothing to change.\n";
     };
     if scheduler_needs_depth(chosen, target) {

@@ -3,6 +3,11 @@
 use blksched_lab::Compared;
 use blksched_measure::Quantity;
 
+/// The load and the disk.
+pub(super) fn title(compared: &Compared) -> String {
+    format!("{} on {}", compared.stage.workload.name, compared.stage.disk.name)
+}
+
 /// What was run, and with which defaults.
 pub(super) fn heading(compared: &Compared) -> String {
     let Compared { stage, length, first, measured, .. } = compared;
@@ -19,8 +24,5 @@ pub(super) fn heading(compared: &Compared) -> String {
     } else {
         String::new()
     };
-    format!(
-        "{} on {}, {seeds}; runs of at most {limit} of simulated time{phases}{counts}",
-        stage.workload.name, stage.disk.name
-    )
+    format!("{}, {seeds}; runs of at most {limit} of simulated time{phases}{counts}", title(compared))
 }

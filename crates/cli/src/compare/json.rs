@@ -7,6 +7,7 @@ use blksched_lab::runs::measured::{JobMeasure, Measured, Total};
 use blksched_lab::runs::memory::MemoryMeasure;
 use blksched_lab::scene::Stage;
 use blksched_lab::verdict::action::{Challenger, Kept, two_modes};
+use blksched_lab::verdict::brief::About;
 use blksched_lab::verdict::cause::FigureCause;
 use blksched_lab::verdict::contrast::Contrast;
 use blksched_lab::verdict::figure::Figure;
@@ -119,13 +120,23 @@ pub(super) fn text(compared: &Compared) -> String {
         "recorded": compared.recorded.as_ref().map(|beside| extra::recorded(beside).json()),
         "unranked": verdict.unranked,
         "validation": validation::json(&verdict.validation),
+        "answer": answer(verdict),
         "verdict": verdict.sentences,
         "sensitivity": verdict.hangs_on.as_ref().map(sensitivity::json),
         "action": if verdict.unranked.is_none() { action(verdict) } else { Value::Null },
         "causes": verdict.causes.iter().map(cause).collect::<Vec<_>>(),
-        "notes": verdict.notes,
+        "notes": (verdict.notes.iter().chain(&verdict.remarks).collect::<Vec<_>>()),
     });
     document("blksched/compare/2", &run, rest)
+}
+
+/// The lines that people read first.
+fn answer(verdict: &Verdict) -> Value {
+    let line = |(about, text): &(About, String)| json!({ "about": about.word(), "text": text });
+    json!({
+        "advice": verdict.brief.advice.word(),
+        "lines": verdict.brief.lines.iter().map(line).collect::<Vec<_>>(),
+    })
 }
 
 /// The recommendation; `use` is null if the default stays.
@@ -160,6 +171,7 @@ fn candidate(candidate: &Challenger) -> Value {
         "p_corrected": candidate.p,
         "gains": say(&candidate.gains),
         "costs": say(&candidate.costs),
+        "harms": say(&candidate.harms),
         "forbidden": candidate.forbidden,
         "stalls": candidate.stalls,
     })

@@ -175,7 +175,7 @@ fn field(
     let others = (&*measured[0], &measured[1..]);
     let out_of_tree = action::candidates(others, &contrasts, &goal, 1, Availability::OutOfTree);
     let action = action::choose(&measured, &contrasts, goal, 1).expect("the default was run");
-    let action = action.in_runs_of(runs.limit, runs.seen());
+    let action = action.in_runs_of(runs.limit, runs.seen()).within(compared.max_price);
     for candidate in action.candidates.iter().chain(&out_of_tree) {
         row(csv, (workload, disk), &action, candidate);
     }
@@ -184,7 +184,9 @@ fn field(
         None => "=".to_owned(),
     };
     let mut long = action.sentences();
-    for better in out_of_tree.iter().filter(|candidate| candidate.is_better() && candidate.forbidden.is_empty()) {
+    for better in
+        out_of_tree.iter().filter(|candidate| candidate.is_better() && action.objections(candidate).is_empty())
+    {
         let (name, how_much) = (better.scheduler.label(), action.how_much(better));
         let _ = write!(short, " (*{name} {}*)", times(better.score.ratio));
         long.push(format!("Out of tree: {name} is {how_much}."));
@@ -207,7 +209,7 @@ fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action, candid
         candidate.score.low,
         candidate.score.high,
         candidate.p,
-        quoted(&candidate.forbidden.join("; ")),
+        quoted(&action.objections(candidate).join("; ")),
         quoted(&price.join("; ")),
     );
 }

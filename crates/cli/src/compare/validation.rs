@@ -24,6 +24,7 @@ fn recorded(of: &SoFar) -> Value {
     json!({
         "disk": of.disk,
         "kernel": format!("Linux {}", of.kernel),
+        "load": of.class.name(),
         "bandwidths": of.within.1,
         "bandwidths_within_20_percent": of.within.0,
         "median_error": f64::from(of.errors.0) / 100.0,

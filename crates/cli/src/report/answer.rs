@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use blksched::Span;
-use blksched_lab::Scene;
 use blksched_lab::runs::measured::{JobMeasure, Measured};
 use blksched_lab::scene::Stage;
+use blksched_lab::verdict::brief::About;
+use blksched_lab::{Scene, Verdict};
 use blksched_measure::{Align, Cell, Quantity, Sample, Table, Work};
 use blksched_report::{Grid, ShownAnswer};
 
@@ -70,14 +71,21 @@ fn figures(job: &JobMeasure) -> Vec<String> {
     ]
 }
 
-/// The sentences of a verdict, with the recommendation apart.
-pub(super) fn verdict(answer: &mut ShownAnswer, sentences: &[String]) {
-    let is_action = |sentence: &&String| {
-        matches!(sentence.split(' ').next(), Some("Use" | "Keep" | "Nothing" | "One")) || sentence.contains(": keep ")
+/// The answer, what to do apart; then what differs under each scheduler.
+pub(super) fn verdict(answer: &mut ShownAnswer, verdict: &Verdict) {
+    let price = verdict.brief.lines.iter().find(|(about, _)| *about == About::Price).map(|(_, line)| line.as_str());
+    // The page sets the price below what it is for.
+    let action = [Some(verdict.advice()), price].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    answer.action = Some(action).filter(|action| !action.is_empty());
+    let lines = verdict.brief.lines.iter().skip(1).filter(|(about, _)| *about != About::Price);
+    answer.sentences = lines.map(|(_, line)| line.clone()).collect();
+    // The other sentences; what to do has been said.
+    let is_said = |sentence: &&String| {
+        let first = sentence.split(' ').next().unwrap_or_default();
+        ["Use", "Keep", "Not", "No", "Nothing", "One", "We"].contains(&first) || sentence.contains(": keep ")
     };
-    answer.action = sentences.iter().rev().find(is_action).cloned();
-    let others = sentences.iter().filter(|sentence| Some(*sentence) != answer.action.as_ref());
-    answer.sentences = others.flat_map(|sentence| per_job(sentence)).collect();
+    let others = verdict.sentences.iter().filter(|sentence| !is_said(sentence));
+    answer.sentences.extend(others.flat_map(|sentence| per_job(sentence)));
 }
 
 /// `A against B: reader: …; log: …; backup: ….` as a sentence for each job.
@@ -171,20 +179,6 @@ mod tests {
         );
         let one = "Roles assumed: a is b (c); d is e; --goal overrides them.";
         assert_eq!(per_job(one), [one]);
-    }
-
-    #[test]
-    fn what_to_do_stands_apart() {
-        let mut answer = ShownAnswer::default();
-        let said = [
-            "Roles assumed: a.",
-            "Not bfq, although it is better.",
-            "Use kyber: 2 times better.",
-            "Checked on 3 seeds.",
-        ];
-        verdict(&mut answer, &said.map(str::to_owned));
-        assert_eq!(answer.action.as_deref(), Some("Use kyber: 2 times better."));
-        assert_eq!(answer.sentences.len(), 3);
     }
 
     #[test]

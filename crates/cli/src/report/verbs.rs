@@ -51,13 +51,13 @@ pub(crate) fn compared(pictures: &Pictures, page: &ComparedPage<'_>) -> Result<V
         trust: verdict.validation.sentences(),
         facts: facts(stage, scene, (*first, seeds)),
         pictured: pictured(stage, (*first, seeds)),
-        notes: verdict.notes.clone(),
+        notes: [&verdict.notes[..], &verdict.remarks].concat(),
         ..ShownAnswer::default()
     };
     answer.facts.extend(knobs(measured));
     answer.facts.push(("around the schedulers".to_owned(), page.used.clone()));
     answer.tables.extend(page.tables.iter().map(grid));
-    verdict_in(&mut answer, &verdict.sentences);
+    verdict_in(&mut answer, verdict);
     let downloads = vec![
         download("compare.json", "application/json", page.json.clone()),
         download("compare.csv", "text/csv", page.csv.clone()),

@@ -318,11 +318,14 @@ fn a_trace_with_completions_stands_beside_what_is_simulated_and_no_claim_is_belo
     let (file, _gone) = temporary("beside.blktrace.0");
     done(&["simulate", &direct(), "--disk", "sata-2009", "--elevator", "none", "--blktrace", &file]);
     let trace = format!("{file}:timing=closed");
-    let on = |disk: &str| done(&["compare", &trace, "--disk", disk, "--elevators", "none,bfq", "--seeds", "3"]);
+    let on =
+        |disk: &str| done(&["compare", &trace, "--disk", disk, "--elevators", "none,bfq", "--seeds", "3", "--details"]);
     let own = on("sata-2009");
     assert!(own.contains("recorded, and simulated under none on sata-2009"), "{own}");
     // A disk hundreds of times faster than the recorded one cannot support a verdict about it.
     let other = on("sata-ssd");
     assert!(other.contains("simulated under none on sata-ssd"), "{other}");
-    assert!(!other.contains("Use "), "{other}");
+    assert!(other.contains("\nNo verdict: simulated and recorded latencies differ by a factor of "), "{other}");
+    assert!(other.contains("so sata-ssd is not the disk of this trace; ") && !other.contains("Use "), "{other}");
+    assert!(own.contains("Mean latency recorded and simulated: read "), "{own}");
 }

@@ -18,7 +18,7 @@ fn ios(value: &serde_json::Value, job: usize) -> f64 {
 fn every_phase_has_its_part_of_a_run() {
     let name = job_file("phases.fio", THREE);
     let said = ["compare", "--disk", "sata-ssd", "--seeds", "1", "--elevators", "none"];
-    let text = done(&[&said[..], &[&name]].concat());
+    let text = done(&[&said[..], &["--details", &name]].concat());
     assert!(!text.contains("did nothing"), "{text}");
     assert!(text.contains("in 3 phases of at most"), "{text}");
     let value: serde_json::Value =

@@ -8,10 +8,7 @@ fn colours_come_when_they_are_asked_for_and_never_into_a_pipe() {
     let with = |color: &[&str]| stdout(&started(&[&words[..], color].concat()));
     let (plain, coloured) = (with(&[]), with(&["--color", "always"]));
     assert!(!plain.contains('\x1b') && with(&["--color", "never"]) == plain, "{plain}");
-    assert!(
-        coloured.contains("\x1b[1m") && coloured.contains("\x1b[1mOne seed proves nothing: keep none"),
-        "{coloured}"
-    );
+    assert!(coloured.contains("\x1b[1mKeep none: one run proves nothing"), "{coloured}");
     assert_eq!(anstream::adapter::strip_str(&coloured).to_string(), plain);
     let said = started(&["--color", "always", "compare", "no-such-job"]).stderr;
     let said = String::from_utf8(said).expect("UTF-8");

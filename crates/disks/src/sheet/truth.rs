@@ -31,18 +31,23 @@ pub fn truth(spec: &DiskSpec) -> Truth {
 }
 
 impl Truth {
-    /// In one line: `bare figures within 6 % of its data sheet (3 of them); no response-time trace`.
+    /// How far a published figure and the model's are apart at most: `6 %`; `None` if none is published.
+    pub fn off(&self) -> Option<String> {
+        self.figures.map(|(_, off)| format!("{:.0} %", (100.0 * off).ceil()))
+    }
+
+    /// In one line: `off by up to 6 % from its data sheet (3 figures); response times never compared with a drive's`.
     pub fn sentence(&self) -> String {
         let figures = match self.figures {
-            Some((1, off)) => format!("its one published figure within {:.0} %", (100.0 * off).ceil()),
-            Some((count, off)) => {
-                format!("bare figures within {:.0} % of its data sheet ({count})", (100.0 * off).ceil())
+            Some((count, _)) => {
+                let figures = if count == 1 { "one figure" } else { &format!("{count} figures") };
+                format!("off by up to {} from its data sheet ({figures})", self.off().unwrap_or_default())
             }
             None => "no published figures".to_owned(),
         };
         let trace = |it: &Validated| format!("{}: {:.1} %", it.against, f64::from(it.error_permille) / 10.0);
         let traces = match self.traces.is_empty() {
-            true => "no response-time trace".to_owned(),
+            true => "response times never compared with a drive's".to_owned(),
             false => format!("response times off by {}", self.traces.iter().map(trace).collect::<Vec<_>>().join(", ")),
         };
         let members = self.members.map(|_| "each member: ").unwrap_or_default();

@@ -98,11 +98,12 @@ impl Judge {
         let (base, availability) = (&measured[0], measured[1].availability);
         let candidates = candidates((base, &measured[1..]), &contrasts, &self.goal, 1, availability);
         let missed = misses(base, &self.goal);
-        let action = Action { goal: self.goal.clone(), default: base.clone(), candidates, missed };
+        let (goal, default, max_price) = (self.goal.clone(), base.clone(), comparison.max_price);
+        let action = Action { goal, default, candidates, missed, max_price };
         let is_better = action.chosen().is_some();
         let nothing = || Error::Input("none of the goal's figures was measured in these runs".to_owned());
-        let found = action.candidates.into_iter().next().ok_or_else(nothing)?;
-        Ok(Checked { score: found.score, is_better, forbidden: found.forbidden })
+        let found = action.candidates.first().ok_or_else(nothing)?;
+        Ok(Checked { score: found.score, is_better, forbidden: action.objections(found) })
     }
 
     /// The settings as typed on a command line.

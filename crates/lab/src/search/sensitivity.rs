@@ -191,7 +191,7 @@ fn said(action: &Action) -> ShortVerdict {
     let Some(chosen) = action.chosen() else {
         let verdict = format!("keep {}", action.default.label());
         let passed_over = best.map(|best| {
-            let why = match best.forbidden.first() {
+            let why = match action.objections(best).first() {
                 Some(why) => why.clone(),
                 None if best.score.ratio < WORTH_IT => "that is too little".to_owned(),
                 None => "that may be chance".to_owned(),
@@ -346,7 +346,8 @@ impl MarginSearch<'_> {
         let contrasts = contrast::contrasts(&measured, 1);
         let action = action::choose(&measured, &contrasts, self.base.goal.clone(), 1);
         let runs = self.base.runs;
-        Ok(action.map(|action| said(&action.in_runs_of(runs.limit, runs.seen()))))
+        let within = |action: Action| action.in_runs_of(runs.limit, runs.seen()).within(runs.comparison.max_price);
+        Ok(action.map(|action| said(&within(action))))
     }
 
     /// Runs this many of the seeds on a disk with these values; `None` if the load would not lie on it as before.
@@ -390,22 +391,40 @@ impl Sensitivity {
         moved.verdict.as_ref().is_some_and(|said| said.verdict != self.base.verdict)
     }
 
+    /// The same in a few words, behind a semicolon.
+    pub fn brief(&self) -> String {
+        let (of, rest) = (self.guesses(), self.fits.len() - self.tried);
+        let turned: Vec<&Moved> = self.turned().collect();
+        match (&turned[..], self.tried) {
+            ([first, ..], _) => format!("but it rests on guesses: {}", self.say(first)),
+            ([], 0) => format!("we guessed {of}, and did not try whether they matter (--sensitivity does)"),
+            ([], _) if rest == 0 => format!("we guessed {of}: no other choice changes the advice"),
+            ([], tried) => {
+                format!(
+                    "we guessed {of}: changing {tried} of them does not change the advice (--sensitivity: the rest)"
+                )
+            }
+        }
+    }
+
+    /// "18 numbers of this disk".
+    fn guesses(&self) -> String {
+        match self.fits.len() {
+            1 => "one number of this disk".to_owned(),
+            of => format!("{of} numbers of this disk"),
+        }
+    }
+
     /// What the verdict depends on, in one paragraph.
     pub fn sentence(&self) -> String {
-        let (disk, of) = (&self.disk, self.fits.len());
-        let takes_long = |values: String| {
-            format!("Whether the verdict depends on {disk}'s {values} takes long to find out; --sensitivity does it.")
+        let guessed = format!("We guessed {} ({})", self.guesses(), self.disk);
+        let rest = match self.fits.len() - self.tried {
+            0 => String::new(),
+            rest => format!("; --sensitivity tries the other {rest}"),
         };
-        let (many, way) = (format!("{of} fitted values"), self.way());
-        let tried = match (self.tried, of) {
-            (0, 1) => return takes_long("one fitted value".to_owned()),
-            (0, _) => return takes_long(many),
-            (_, 1) => format!("the plausible range of {disk}'s one fitted value"),
-            (2, 2) => format!("the plausible ranges of both fitted values of {disk}, {way}"),
-            (tried, _) if tried == of => format!("the plausible ranges of all {many} of {disk}, {way}"),
-            (tried, _) => format!("the plausible ranges of {tried} of {disk}'s {many}, {way}"),
-        };
-        let rest = if self.tried < of { "; --sensitivity tries the rest" } else { "" };
+        if self.tried == 0 {
+            return format!("{guessed}. Whether they matter takes long to find out; --sensitivity does it.");
+        }
         let (alone, together): (Vec<&Moved>, Vec<&Moved>) = self.turned().partition(|moved| moved.changes.len() == 1);
         let say = |moved: &[&Moved]| {
             let mut said: Vec<String> = moved.iter().take(SAID).map(|moved| self.say(moved)).collect();
@@ -414,15 +433,18 @@ impl Sensitivity {
             }
             said.join("; ")
         };
+        let changed = match (self.tried, self.fits.len()) {
+            (_, 1) => "it".to_owned(),
+            (tried, of) if tried == of => "them".to_owned(),
+            (tried, _) => format!("{tried} of them"),
+        };
+        let way = self.way();
         match (alone.is_empty(), together.is_empty()) {
-            (true, true) => format!("The verdict holds at both ends of {tried}{rest}."),
+            (true, true) => format!("{guessed}. Changing {changed} ({way}) does not change the advice{rest}."),
             (true, false) => {
-                format!(
-                    "The verdict holds at both ends of {tried}, but with several at once: {}{rest}.",
-                    say(&together)
-                )
+                format!("{guessed}. Changing {changed} ({way}) can change the advice: {}{rest}.", say(&together))
             }
-            (false, _) => format!("The verdict depends on fitted values of {disk}: {}{rest}.", say(&alone)),
+            (false, _) => format!("{guessed}, and the advice depends on them: {}{rest}.", say(&alone)),
         }
     }
 
@@ -430,9 +452,12 @@ impl Sensitivity {
     fn way(&self) -> String {
         match self.how {
             FitSearch::Each => {
-                format!("one at a time, and at {} drawn corners of all together", self.corners().count())
+                let drawn = self.corners().count();
+                format!("to both ends of what is plausible, one at a time, and {drawn} times all at once")
             }
-            FitSearch::None | FitSearch::Tables => "one table of its file at a time".to_owned(),
+            FitSearch::None | FitSearch::Tables => {
+                "to both ends of what is plausible, a table of its file at a time".to_owned()
+            }
         }
     }
 

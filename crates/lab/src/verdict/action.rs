@@ -6,7 +6,8 @@
 //! significant (Holm over the candidates), and nothing forbids it: a bound of the goal that it does not keep, a job
 //! that stalls for more than a second and does not under the default, runs that fall into two modes, which no mean
 //! represents, or a job that pays too much for it (`price.rs`). It is also not proposed if the default's runs fall into
-//! two modes and it is not better than the better of them. If a goal names jobs, stalls of the others are only a price.
+//! two modes and it is not better than the better of them. Settings of the default that do as much, within 3 %, are
+//! proposed before another scheduler: the smaller change. If a goal names jobs, stalls of the others are only a price.
 //! BFQ, which favours what is new for up to 25 s, is not proposed by runs too short to show what comes after.
 
 use std::sync::Arc;
@@ -21,10 +22,14 @@ use crate::verdict::contrast::{ALPHA, Contrast, between, times};
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::{Bound, Goal, NamedGoal};
 use crate::verdict::price;
-use crate::verdict::role::{FLOOR, Role};
+use crate::verdict::role::Role;
 
 /// A smaller improvement is not worth a change.
 pub const WORTH_IT: f64 = 1.05;
+/// Settings of the default that are worse than another scheduler by no more than this are the smaller change.
+const AS_GOOD: f64 = 1.03;
+/// The part of a gain that explains it.
+const EXPLAINS: f64 = 0.5;
 /// Priorities are kept if no more than this part of the disk's time goes to others than they ask for.
 pub const KEPT: f64 = 0.10;
 /// At most this many gains and costs are named.
@@ -45,6 +50,8 @@ pub struct Action {
     pub candidates: Vec<Challenger>,
     /// Bounds of the goal that the default itself breaks.
     pub missed: Vec<String>,
+    /// How many times worse a key figure of a job that somebody waits for may become.
+    pub max_price: f64,
 }
 
 /// Why the default stays.
@@ -59,6 +66,8 @@ pub enum Kept {
     GoalNotMet,
     /// The best is better, but something speaks against it: [`Challenger::forbidden`].
     BetterIsForbidden,
+    /// The best is better for some jobs and harms others too much: [`Challenger::harms`]. The user has to choose.
+    HarmsOthers,
     /// The best looks better, but chance would explain it.
     MayBeChance,
     /// Nothing is at least 5 % better.
@@ -73,6 +82,7 @@ impl Kept {
             Kept::NoOther => "no_other",
             Kept::GoalNotMet => "goal_not_met",
             Kept::BetterIsForbidden => "better_is_forbidden",
+            Kept::HarmsOthers => "harms_others",
             Kept::MayBeChance => "may_be_chance",
             Kept::TooLittle => "too_little",
         }
@@ -92,6 +102,8 @@ pub struct Challenger {
     pub gains: Vec<Contrast>,
     /// What is worse beyond chance, the greatest first.
     pub costs: Vec<Contrast>,
+    /// Key figures that are worse beyond chance, the worst first; too much of it, and the user has to choose.
+    pub harms: Vec<Contrast>,
     /// Why it cannot be recommended, however well it scores.
     pub forbidden: Vec<String>,
     /// Standstills of jobs that the goal does not name.
@@ -110,7 +122,7 @@ pub fn choose(measured: &[Arc<Measured>], contrasts: &[Vec<Contrast>], goal: Goa
     let (default, others) = measured.split_first()?;
     let candidates = candidates((default, others), contrasts, &goal, looks, Availability::Present);
     let missed = misses(default, &goal);
-    Some(Action { goal, default: default.clone(), candidates, missed })
+    Some(Action { goal, default: default.clone(), candidates, missed, max_price: price::MOST })
 }
 
 /// The other schedulers of this availability, compared with the default, best first.
@@ -126,10 +138,9 @@ pub fn candidates(
     let candidate = |(here, contrasts): (&Arc<Measured>, &Vec<Contrast>)| {
         let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
         let (gains, costs) = both_sides(contrasts, default);
-        let mut forbidden = forbidden(here, default, goal);
-        forbidden.extend(price::too_high(contrasts, default, goal));
+        let (forbidden, harms) = (forbidden(here, default, goal), price::harms(contrasts, default, goal));
         let stalls = stalls(here, default, |row| !goal.protects(row));
-        Some(Challenger { scheduler: here.clone(), score, p: score.p, gains, costs, forbidden, stalls })
+        Some(Challenger { scheduler: here.clone(), score, p: score.p, gains, costs, harms, forbidden, stalls })
     };
     let mut candidates: Vec<Challenger> = wanted.filter_map(candidate).collect();
     let corrected = holm(&candidates.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
@@ -169,14 +180,10 @@ fn both_sides(contrasts: &[Contrast], default: &Measured) -> (Vec<Contrast>, Vec
     all.sort_by(|a, b| b.times().total_cmp(&a.times()));
     let is_price = |contrast: &Contrast| {
         let job = contrast.figure.row.map(|row| &default.jobs[row]);
-        job.is_none_or(|job| job.role.0 != Role::Background) || is_starved(contrast)
+        job.is_none_or(|job| job.role.0 != Role::Background) || price::is_starved(contrast)
     };
     let (gains, costs): (Vec<Contrast>, Vec<Contrast>) = all.into_iter().partition(|c| c.times_better() > 1.0);
     (gains, costs.into_iter().filter(is_price).collect())
-}
-
-fn is_starved(contrast: &Contrast) -> bool {
-    matches!(contrast.figure.what, FigureKind::Bandwidth | FigureKind::Finish) && contrast.times_better() < FLOOR
 }
 
 /// The bounds of the goal that it does not keep, each with its worst value.
@@ -291,13 +298,69 @@ impl Action {
         self
     }
 
-    /// The scheduler to use instead of the default.
+    /// The same, where a key figure may become this many times worse.
+    pub fn within(self, max_price: f64) -> Action {
+        Action { max_price, ..self }
+    }
+
+    /// The scheduler to use instead of the default: the best, or settings of the default itself that do as much.
     pub fn chosen(&self) -> Option<&Challenger> {
-        self.candidates.iter().find(|candidate| {
+        let best = self.proposable().next()?;
+        let does_as_much = |other: &&Challenger| {
+            other.scheduler.scheduler == self.default.scheduler && other.score.ratio * AS_GOOD >= best.score.ratio
+        };
+        self.proposable().find(does_as_much).or(Some(best))
+    }
+
+    /// The best other scheduler that does as much as the proposed settings of the default, and is a greater change.
+    pub fn as_good(&self) -> Option<&Challenger> {
+        let chosen = self.chosen().filter(|chosen| chosen.scheduler.scheduler == self.default.scheduler)?;
+        let is_greater = |other: &&Challenger| other.scheduler.scheduler != self.default.scheduler;
+        let does_as_much = |other: &&Challenger| other.score.ratio * AS_GOOD >= chosen.score.ratio;
+        self.proposable().filter(is_greater).find(does_as_much)
+    }
+
+    /// Those that may be proposed, best first.
+    fn proposable(&self) -> impl Iterator<Item = &Challenger> {
+        self.candidates.iter().filter(|candidate| {
             // A candidate that keeps a bound broken by the default need not be better as well.
             let rescues = !self.missed.is_empty() && candidate.score.ratio * WORTH_IT >= 1.0;
-            candidate.forbidden.is_empty() && (candidate.is_better() || rescues)
+            self.may_be_used(candidate) && (candidate.is_better() || rescues)
         })
+    }
+
+    /// Settings of the default that give at least half of another scheduler's gain, on the scale of ratios: the cheaper
+    /// explanation of it. `None` if none of those that were run do.
+    pub fn explained(&self, candidate: &Challenger) -> Option<&Challenger> {
+        let is_setting = |other: &&Challenger| {
+            other.scheduler.scheduler == self.default.scheduler
+                && candidate.scheduler.scheduler != self.default.scheduler
+        };
+        let explains = |other: &&Challenger| {
+            other.score.ratio.ln() >= EXPLAINS * candidate.score.ratio.ln() && other.score.ratio >= WORTH_IT
+        };
+        self.candidates.iter().filter(is_setting).find(explains)
+    }
+
+    fn may_be_used(&self, candidate: &Challenger) -> bool {
+        candidate.forbidden.is_empty() && !self.is_dear(candidate)
+    }
+
+    /// Whether it harms some jobs too much for the others' sake.
+    pub fn is_dear(&self, candidate: &Challenger) -> bool {
+        candidate.harms.iter().any(|harm| price::is_too_much(harm, self.max_price))
+    }
+
+    /// What speaks against a candidate, however well it scores.
+    pub fn objections(&self, candidate: &Challenger) -> Vec<String> {
+        let harms = self.is_dear(candidate).then(|| format!("it harms {}", self.say(&candidate.harms)));
+        candidate.forbidden.iter().cloned().chain(harms).collect()
+    }
+
+    /// The best scheduler that would be proposed if it did not harm some jobs too much; `None` if one is proposed.
+    pub fn dear(&self) -> Option<&Challenger> {
+        let helps = |candidate: &&Challenger| candidate.forbidden.is_empty() && candidate.is_better();
+        self.candidates.iter().filter(|_| self.chosen().is_none()).find(helps)
     }
 
     /// The recommendation as the last sentences of the verdict.
@@ -305,10 +368,13 @@ impl Action {
         let default = self.default.label();
         let mut said = Vec::new();
         for candidate in self.candidates.iter().filter(|candidate| candidate.is_better()) {
+            let name = candidate.scheduler.label();
             if !candidate.forbidden.is_empty() {
-                let (name, why) = (candidate.scheduler.label(), candidate.forbidden.join("; "));
-                let times = times(candidate.score.ratio);
+                let (why, times) = (candidate.forbidden.join("; "), times(candidate.score.ratio));
                 said.push(format!("Not {name}, although it is {times} better than {default} {}: {why}.", self.on()));
+            } else if self.is_dear(candidate) {
+                let (gains, harms) = (self.say(&candidate.gains), self.say(&candidate.harms));
+                said.push(format!("{name} helps {gains}; and it harms {harms}: choose with --goal."));
             }
         }
         said.push(match self.chosen() {
@@ -318,19 +384,21 @@ impl Action {
         said
     }
 
+    /// The first of these figures, job by job.
+    fn say(&self, contrasts: &[Contrast]) -> String {
+        let told = told(contrasts.iter(), &self.default.jobs);
+        told.iter().take(SAID).map(Told::with_job).collect::<Vec<_>>().join("; ")
+    }
+
     fn proposal(&self, chosen: &Challenger) -> String {
         let mut text = format!("Use {}: {}", chosen.scheduler.label(), self.how_much(chosen));
-        let say = |contrasts: &[Contrast]| {
-            let told = told(contrasts.iter(), &self.default.jobs);
-            told.iter().take(SAID).map(Told::with_job).collect::<Vec<_>>().join("; ")
-        };
         if !chosen.gains.is_empty() {
-            text += &format!(" ({})", say(&chosen.gains));
+            text += &format!(" ({})", self.say(&chosen.gains));
         }
         if !self.missed.is_empty() {
             text += &format!(". Under {}, {}", self.default.label(), self.missed.join("; "));
         }
-        let costs = (!chosen.costs.is_empty()).then(|| say(&chosen.costs));
+        let costs = (!chosen.costs.is_empty()).then(|| self.say(&chosen.costs));
         let price: Vec<String> = costs.into_iter().chain(chosen.stalls.iter().cloned()).collect();
         if !price.is_empty() {
             text += &format!(". The price: {}", price.join("; "));
@@ -347,6 +415,7 @@ impl Action {
             _ if self.default.jain.values().len() < 2 => Kept::OneSeed,
             None => Kept::NoOther,
             Some(_) if !self.missed.is_empty() => Kept::GoalNotMet,
+            Some(_) if self.dear().is_some() => Kept::HarmsOthers,
             Some(best) if best.is_better() => Kept::BetterIsForbidden,
             Some(best) if best.score.ratio >= WORTH_IT => Kept::MayBeChance,
             Some(_) => Kept::TooLittle,
@@ -362,6 +431,7 @@ impl Action {
             (Kept::BetterIsForbidden, _) => {
                 return format!("Keep {default}, unless that does not matter to you: --goal says what does.");
             }
+            (Kept::HarmsOthers, _) => return format!("Keep {default} until --goal says what counts."),
             (Kept::MayBeChance, Some(best)) => {
                 let (ratio, interval) = (times(best.score.ratio), between(best.score.low, best.score.high));
                 let name = best.scheduler.label();
@@ -408,18 +478,16 @@ pub fn priorities(measured: &[Arc<Measured>]) -> Option<String> {
     let part = |m: &Arc<Measured>| Some((m.label(), m.misplaced.as_ref()?.mean()));
     let parts: Vec<(String, f64)> = measured.iter().filter_map(part).collect();
     let list = |kept: bool| {
-        let say = |(name, part): &(String, f64)| format!("{name} ({})", Quantity::Fraction.show(*part));
+        let say = |(name, part): &(String, f64)| format!("{name} {}", Quantity::Fraction.show(*part));
         let chosen: Vec<String> = parts.iter().filter(|(_, part)| (*part <= KEPT) == kept).map(say).collect();
         (!chosen.is_empty()).then(|| chosen.join(", "))
     };
-    (!parts.is_empty()).then(|| {
-        // `none` is a scheduler.
-        let kept = list(true).unwrap_or_else(|| "no scheduler".to_owned());
-        let not_kept = list(false).map(|names| format!("; not kept by {names}")).unwrap_or_default();
-        format!(
-            "Priorities and weights (in brackets: the part of the disk's time that did not go where they ask) \
-             are kept by {kept}{not_kept}."
-        )
+    let start = "The disk's time that went where priorities and weights do not ask:";
+    Some(match (list(true), list(false)) {
+        (None, None) => return None,
+        (Some(kept), None) => format!("{start} {kept}. All of them keep the priorities."),
+        (None, Some(others)) => format!("{start} {others}. No scheduler keeps the priorities."),
+        (Some(kept), Some(others)) => format!("{start} {kept} (priorities kept); {others} (not kept)."),
     })
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use blksched_measure::Paired;
 
 use super::action::{Action, Challenger, Kept};
+use super::brief::Brief;
 use super::cause::FigureCause;
 use super::clones::{families, label};
 use super::contrast::Contrast;
@@ -44,10 +45,14 @@ pub struct Verdict {
     pub validation: Validation,
     /// Which fitted values of the disk's model it hangs on; `None` if that was not asked, or nothing was fitted.
     pub hangs_on: Option<Sensitivity>,
+    /// What to do, why, at what price and how sure that is, in a few lines.
+    pub brief: Brief,
     /// All of this in words.
     pub sentences: Vec<String>,
-    /// What a user should know besides.
+    /// What a user should know besides: what of the load has no effect, or did not happen.
     pub notes: Vec<String>,
+    /// What explains figures, and changes nothing of the answer.
+    pub remarks: Vec<String>,
 }
 
 /// A scheduler to use instead of the default. Its text (`Display`) is its name with the knobs to turn.

@@ -27,6 +27,8 @@ pub struct FigureCause {
 
 /// A shorter wait is none \[ns\].
 const NOTHING: f64 = 0.5;
+/// A part of the way that differs by less than this part of itself causes nothing.
+const DIFFERS: f64 = 0.02;
 
 impl FigureCause {
     /// The cause of this difference; `None` if no part of the way changed in its direction.
@@ -39,20 +41,32 @@ impl FigureCause {
         let is_in_memory = |total: &Total| dir == Dir::Write && total.in_memory.is_some();
         let to_disk = !is_in_memory(here) && !is_in_memory(base);
         if to_disk && changed(here.service, base.service) > changed(waited, there) {
-            return Some(FigureCause { scheduler, dir, waits_for: None, here: here.service, base: base.service });
+            let cause = FigureCause { scheduler, dir, waits_for: None, here: here.service, base: base.service };
+            return cause.if_it_differs(wanted);
         }
-        let cause = FigureCause { scheduler, dir, waits_for: Some(what), here: waited, base: there };
-        (changed(waited, there) > 0.0).then_some(cause)
+        FigureCause { scheduler, dir, waits_for: Some(what), here: waited, base: there }.if_it_differs(wanted)
     }
+}
+
+impl FigureCause {
+    /// `None` if it moved the other way (`wanted`: 1 for longer, -1 for shorter), or hardly, so that a reader would see
+    /// the same figure twice.
+    fn if_it_differs(self, wanted: f64) -> Option<FigureCause> {
+        let (changed, greater) = (wanted * (self.here - self.base), self.here.max(self.base));
+        (changed > 0.0 && changed >= DIFFERS * greater && shown(self.here) != shown(self.base)).then_some(self)
+    }
+}
+
+fn shown(ns: f64) -> String {
+    Quantity::Time.show(ns.round())
 }
 
 /// `a read waits 5.00ms for the disk, not 2.00ms`.
 impl fmt::Display for FigureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let time = |ns: f64| Quantity::Time.show(ns.round());
-        let (dir, here, base) = (self.dir, time(self.here), time(self.base));
+        let (dir, here, base) = (self.dir, shown(self.here), shown(self.base));
         match &self.waits_for {
-            None => write!(f, "the disk has a {dir} for {here}, not {base}"),
+            None => write!(f, "a {dir} now spends {here} inside the disk ({base} before)"),
             Some(what) if self.here < NOTHING => write!(f, "no {dir} waits for {what}; there each does, for {base}"),
             Some(what) if self.base < NOTHING => write!(f, "a {dir} waits {here} for {what}; there none does"),
             Some(what) => write!(f, "a {dir} waits {here} for {what}, not {base}"),
@@ -83,4 +97,26 @@ fn parts(dir: Dir, here: &Total, base: &Total) -> Vec<(String, f64, f64)> {
     }
     parts.push(("a request slot".to_owned(), here.slept, base.slept));
     parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_differ_is_no_cause() {
+        let cause = |here, base| FigureCause {
+            scheduler: "bfq".to_owned(),
+            dir: Dir::Read,
+            waits_for: Some("flushes of the disk's cache".to_owned()),
+            here,
+            base,
+        };
+        assert_eq!(cause(525_400.0, 525_300.0).if_it_differs(1.0), None, "525us, not 525us");
+        assert_eq!(cause(530_000.0, 525_000.0).if_it_differs(1.0), None, "one per cent");
+        assert_eq!(cause(600_000.0, 525_000.0).if_it_differs(-1.0), None, "the other way");
+        assert!(cause(600_000.0, 525_000.0).if_it_differs(1.0).is_some());
+        let served = FigureCause { waits_for: None, ..cause(12.2e6, 3.74e6) };
+        assert_eq!(served.to_string(), "a read now spends 12.2ms inside the disk (3.74ms before)");
+    }
 }

@@ -8,6 +8,10 @@ use blksched_measure::Quantity;
 
 use crate::runs::measured::JobMeasure;
 use crate::verdict::contrast::{Contrast, between, direction, times};
+use crate::verdict::figure::FigureKind;
+
+/// A rate below this part of what it was is hardly one.
+const STOPS: f64 = 0.1;
 
 /// The rows of each job, in the table's order; most jobs have one row.
 pub fn families(jobs: &[JobMeasure]) -> Vec<Vec<usize>> {
@@ -85,7 +89,7 @@ impl Told<'_> {
             let (low, high) = (unit.show(low), unit.show(high));
             if low == high { low } else { format!("{low} to {high}") }
         };
-        let (least, most) = range(Contrast::times);
+        let (least, most) = range(Contrast::shown_times);
         let by = match (times(least), times(most)) {
             (least, most) if least == most => least,
             _ if least >= 1.1 => format!("{} times", between(least, most)),
@@ -95,6 +99,20 @@ impl Told<'_> {
         let some = if self.of.len() < self.clones { format!(" for {} of them", self.of.len()) } else { String::new() };
         let (here, base) = (ends(range(|c| c.here)), ends(range(|c| c.base)));
         format!("{} is {by} {word} ({here}, not {base}){some}", first.figure.subject())
+    }
+
+    /// "log: mean sync 24.1ms instead of 57.0ms", of several clones the mean; "scrub nearly stops: 1400KiB/s instead of
+    /// 496MiB/s".
+    pub fn plain(&self) -> String {
+        let (figure, job) = (&self.of[0].figure, &self.job);
+        let mean = |pick: fn(&Contrast) -> f64| self.of.iter().map(|one| pick(one)).sum::<f64>() / self.of.len() as f64;
+        let (here, base) = (mean(|one| one.here), mean(|one| one.base));
+        let unit = figure.what.unit();
+        let (shown_here, shown_base) = (unit.show(here), unit.show(base));
+        if figure.what == FigureKind::Bandwidth && here < base * STOPS {
+            return format!("{job} nearly stops: {shown_here} instead of {shown_base}");
+        }
+        format!("{job}: {} {shown_here} instead of {shown_base}", figure.subject())
     }
 
     /// The sentence, after the job's name.

@@ -5,12 +5,14 @@ use std::sync::Arc;
 use blksched_measure::{Paired, Quantity, Work, holm};
 
 use crate::runs::measured::Measured;
-use crate::verdict::figure::{Figure, FigureKind};
+use crate::verdict::figure::{Figure, FigureKind, word};
 
 /// Differences with a smaller p-value are significant.
 pub const ALPHA: f64 = 0.05;
 /// A smaller ratio may be real but is not worth mentioning.
 const WORTH_A_WORD: f64 = 1.01;
+/// Beyond this, two figures say more than their ratio.
+const FARTHEST: f64 = 1e3;
 
 /// One figure under one scheduler compared with the same figure under the first.
 #[derive(Clone, Debug)]
@@ -83,6 +85,13 @@ impl Contrast {
         self.paired.ratio.max(1.0 / self.paired.ratio)
     }
 
+    /// The same of the two means that are shown beside it; the interval is of the ratios seed by seed, whose mean may be
+    /// another where runs differ much.
+    pub fn shown_times(&self) -> f64 {
+        let ratio = self.here / self.base;
+        if self.paired.ratio > 1.0 { ratio } else { 1.0 / ratio }
+    }
+
     /// How many times better it is here; below 1, worse.
     pub fn times_better(&self) -> f64 {
         if self.figure.what.higher_is_better() { self.paired.ratio } else { 1.0 / self.paired.ratio }
@@ -92,17 +101,25 @@ impl Contrast {
     pub fn say(&self) -> String {
         let (subject, unit) = (self.figure.subject(), self.figure.what.unit());
         let up = self.paired.ratio > 1.0;
-        let word = direction(unit == Quantity::Time, up);
+        let direction = direction(unit == Quantity::Time, up);
         let (here, base) = (unit.show(self.here), unit.show(self.base));
         let (mut low, mut high) = (self.paired.low, self.paired.high);
         if !up {
             (low, high) = (1.0 / high, 1.0 / low);
         }
-        let interval = if self.paired.count > 1 { format!("; {}", between(low, high)) } else { String::new() };
-        if self.times() > 1e5 {
+        let shown = self.shown_times();
+        if !shown.is_finite() || !(1.0..=FARTHEST).contains(&shown) {
             return format!("{subject} is {here}, not {base}");
         }
-        format!("{subject} is {} {word} ({here}, not {base}{interval})", times(self.times()))
+        let is_of_these = self.paired.count > 1 && (low..=high).contains(&shown);
+        let interval = if is_of_these { format!("; {}", between(low, high)) } else { String::new() };
+        format!("{subject} is {} {direction} ({here}, not {base}{interval})", times(shown))
+    }
+
+    /// What to write behind `--goal` so that it is this figure that counts: `reader: mean read`.
+    pub fn as_goal(&self, job: &str) -> String {
+        let dir = self.figure.work.map(|work| format!(" {}", word(work))).unwrap_or_default();
+        format!("{job}: {}{dir}", self.figure.what.key())
     }
 }
 
@@ -133,4 +150,30 @@ pub fn between(low: f64, high: f64) -> String {
         _ => "any".to_owned(),
     };
     format!("{} to {}", show(low), show(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched_measure::Sample;
+
+    use super::*;
+
+    fn contrast(here: &[f64], base: &[f64]) -> Contrast {
+        let (here, base) = (Sample::of(here.to_vec()), Sample::of(base.to_vec()));
+        let paired = here.against(&base).expect("they are as long");
+        let figure = Figure { row: Some(0), work: Some(Work::Read), what: FigureKind::Bandwidth };
+        Contrast { figure, job: "scrub".to_owned(), here: here.mean(), base: base.mean(), paired, p: paired.p }
+    }
+
+    #[test]
+    fn a_ratio_and_the_figures_beside_it_are_of_the_same_mean() {
+        // In two of three runs it stands still, nearly: the mean of the ratios is far from the ratio of the means.
+        let (few, base) = ([1e3, 1e3, 40e6], [500e6, 501e6, 499e6]);
+        let said = contrast(&few, &base).say();
+        assert!(said.starts_with("read bandwidth is 37 times lower (12.7MiB/s, not 477MiB/s"), "{said}");
+        let said = contrast(&[1e3, 1e3, 2e3], &base).say();
+        assert_eq!(said, "read bandwidth is 1333B/s, not 477MiB/s", "so far apart, no ratio says more");
+        let said = contrast(&[250e6, 251e6, 249e6], &base).say();
+        assert!(said.starts_with("read bandwidth is 2.00 times lower (238MiB/s, not 477MiB/s; 1.9"), "{said}");
+    }
 }

@@ -1,10 +1,13 @@
 //! Recorded compared with simulated latencies: the model's error, and the differences that it therefore cannot claim.
 
-use blksched_measure::Work;
+use blksched_measure::{Quantity, Work};
 use blksched_simulate::recording::Took;
 
 use crate::runs::outcome::Outcome;
 use crate::scene::Stage;
+
+/// A model that misses the recorded latencies by a greater factor is not the disk of the trace.
+const ANOTHER_DISK: f64 = 2.0;
 
 /// One direction.
 #[derive(Clone, Debug)]
@@ -49,6 +52,26 @@ impl RecordedBeside {
         misses.map(|times| times.max(1.0 / times.max(f64::MIN_POSITIVE))).fold(1.0, f64::max)
     }
 
+    /// The means side by side: `Mean latency recorded and simulated: read 20.7ms, 27.3ms; write 44.3ms, 30.5ms`.
+    pub fn brief(&self) -> String {
+        let time = |ns| Quantity::Time.show(ns);
+        let row = |row: &RecordedRow| format!("{} {}, {}", row.word, time(row.recorded.mean), time(row.simulated));
+        let rows: Vec<String> = self.rows.iter().map(row).collect();
+        format!("Mean latency recorded and simulated: {}.", rows.join("; "))
+    }
+
+    /// Why nothing can be said at all: the model is not the disk on which the trace was recorded. `None` if it may be.
+    pub fn is_another_disk(&self) -> Option<String> {
+        let worst = self.worst();
+        (worst > ANOTHER_DISK).then(|| {
+            let disk = &self.disk;
+            format!(
+                "No verdict: simulated and recorded latencies differ by a factor of {worst:.1}, so {disk} is not the disk \
+                 of this trace; --disk names another, and `blksched disk fit` makes one of the trace."
+            )
+        })
+    }
+
     /// Why a scheduler that looks this many times better cannot be recommended; `None` if it can.
     pub fn forbids(&self, times: f64) -> Option<String> {
         let worst = self.worst();
@@ -78,5 +101,14 @@ mod tests {
         assert!(said.contains("by a factor of 1.30") && said.contains("only by a factor of 1.20"), "{said}");
         assert!(beside(130.0, 100.0).forbids(1.2).is_some(), "too fast is as wrong as too slow");
         assert_eq!(beside(100.0, 110.0).forbids(1.2), None);
+    }
+
+    #[test]
+    fn a_model_that_misses_by_more_than_a_factor_of_two_is_another_disk() {
+        assert_eq!(beside(100.0, 200.0).is_another_disk(), None);
+        assert_eq!(beside(200.0, 100.0).is_another_disk(), None);
+        let said = beside(100.0, 201.0).is_another_disk().unwrap();
+        assert!(said.contains("a factor of 2.0") && said.contains("`blksched disk fit`"), "{said}");
+        assert!(beside(201.0, 100.0).is_another_disk().is_some(), "too fast is as wrong as too slow");
     }
 }

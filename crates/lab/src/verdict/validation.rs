@@ -1,7 +1,6 @@
 //! What a prediction was validated against: the disk's model against its sources, and earlier predictions on such disks
 //! against recorded runs.
 
-use blksched_disks::DiskSpec;
 use blksched_disks::sheet::{Truth, truth};
 use blksched_simulate::reality::so_far::{self, SoFar};
 
@@ -29,8 +28,14 @@ impl Validation {
             model: truth(&stage.disk),
             here: stage.validated.clone(),
             predictions: so_far::all().into_iter().filter(|one| one.kind == kind).collect(),
-            so_far: so_far::sentence(&stage.disk.model),
+            so_far: so_far::sentence(&stage.disk.model, &stage.plan),
         }
+    }
+
+    /// The same in one line, for those who want to know what to do.
+    pub fn brief(&self) -> String {
+        let off = self.model.off().map(|off| format!(" The model is off by up to {off} from its data sheet."));
+        format!("{}{}", self.so_far, off.unwrap_or_default())
     }
 
     /// How far predictions were right: on this very disk, if that is known, and on such disks.
@@ -41,19 +46,10 @@ impl Validation {
 
 /// How far predictions on a stage's disk were right, without its model's figures.
 pub fn predictions(stage: &Stage) -> Vec<String> {
-    sentences(stage.validated.as_deref(), &so_far::sentence(&stage.disk.model))
-}
-
-/// How well recorded runs on such a disk were predicted.
-pub fn of_such(disk: &DiskSpec) -> String {
-    with_source(&so_far::sentence(&disk.model))
-}
-
-fn with_source(so_far: &str) -> String {
-    format!("{so_far} (docs/reality.md)")
+    sentences(stage.validated.as_deref(), &so_far::sentence(&stage.disk.model, &stage.plan))
 }
 
 fn sentences(here: Option<&str>, so_far: &str) -> Vec<String> {
     let here = here.map(|here| here[..1].to_uppercase() + &here[1..] + ".");
-    here.into_iter().chain([format!("Such predictions so far: {}.", with_source(so_far))]).collect()
+    here.into_iter().chain([format!("{} (docs/reality.md).", so_far.trim_end_matches('.'))]).collect()
 }

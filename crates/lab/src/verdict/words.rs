@@ -106,6 +106,10 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> (Strin
 fn chance<'a>(contrasts: impl Iterator<Item = &'a Contrast>) -> String {
     let looks = |contrast: &&Contrast| contrast.paired.p <= ALPHA && contrast.times() >= LOOKS;
     let greatest = contrasts.filter(looks).max_by(|a, b| a.times().total_cmp(&b.times()));
-    let looks = greatest.map(|most| format!(", though on its own {}'s {}", most.job, most.say()));
-    format!("no difference beyond chance{}", looks.unwrap_or_default())
+    let looks = greatest.map(|most| {
+        let (subject, unit) = (most.figure.subject(), most.figure.what.unit());
+        let (here, base) = (unit.show(most.here), unit.show(most.base));
+        format!(" (largest apparent one: {}'s {subject}, {here} instead of {base})", most.job)
+    });
+    format!("no proven difference{}", looks.unwrap_or_default())
 }

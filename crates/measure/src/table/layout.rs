@@ -1,9 +1,10 @@
 //! How wide each column of a text table is, and where its cells break.
 //!
-//! **Rule** A column that needs less than an equal share of the remaining width gets what it needs. If there is none, a
-//! column whose longest word does not fit into the share gets the width of that word. If there is none of these either,
-//! cells are broken to the share, and a column whose lines then leave at least three characters unused gets the width
-//! of its longest line. Finally, the rest is divided evenly, with one character more for the first columns.
+//! **Rule** A column that needs less than an equal share of the remaining width gets what it needs, as far as that leaves
+//! the others the width of their longest words. If there is none, a column whose longest word does not fit into the
+//! share gets the width of that word. If there is none of these either, cells are broken to the share, and a column
+//! whose lines then leave at least three characters unused gets the width of its longest line. Finally, the rest is
+//! divided evenly, with one character more for the first columns.
 
 use unicode_width::UnicodeWidthStr;
 
@@ -34,7 +35,12 @@ pub(super) fn widths(needs: &[Needs], room: usize, longest: impl Fn(usize, usize
             broken.find(|&(_, used)| used + WORTH <= share)
         };
         let decided = match (modest, tight) {
-            (Some(column), _) => Some((column, needs[column].all)),
+            (Some(column), _) => {
+                let others: usize =
+                    given.undecided().filter(|other| *other != column).map(|one| needs[one].least).sum();
+                let most = given.left.saturating_sub(others).max(needs[column].least);
+                Some((column, needs[column].all.min(most)))
+            }
             (None, Some(column)) => Some((column, needs[column].least)),
             (None, None) => saving(),
         };
@@ -175,6 +181,12 @@ mod tests {
     fn a_long_word_widens_its_column_and_short_lines_leave_room() {
         assert_eq!(of(&[(100, 24), (100, 4)], 40, |_, width| width), [24, 16]);
         assert_eq!(of(&[(100, 4), (100, 4)], 40, |column, width| if column == 0 { 12 } else { width }), [12, 28]);
+    }
+
+    #[test]
+    fn a_column_that_needs_little_leaves_the_others_their_words() {
+        // The second could be written in 10, but the last is one word.
+        assert_eq!(of(&[(4, 4), (10, 6), (25, 25)], 36, |_, width| width), [4, 7, 25]);
     }
 
     #[test]

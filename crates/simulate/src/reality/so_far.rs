@@ -1,14 +1,73 @@
-//! The accuracy of the recorded predictions, by kind of disk, to be shown with the next prediction. `tests/reality.rs`
-//! writes `so_far.tsv` beside `docs/reality.md`, from the same cells, and checks that it is current.
+//! The accuracy of the recorded predictions, by kind of disk and class of load, to be shown with the next prediction.
+//! `tests/reality.rs` writes `so_far.tsv` beside `docs/reality.md`, from the same cells, and checks that it is current.
+//!
+//! Everything was recorded on emulated disks: real kernels and a real fio, in front of a disk that is a model (ours, or
+//! a constant delay). No sentence here may claim more.
 
 use blksched_disks::Model;
+use blksched_workloads::{JobPlan, Plan};
 
 const TABLE: &str = include_str!("so_far.tsv");
 /// The table's first line.
-pub const HEAD: &str = "# disk\tkernel\tkind\twithin_20_percent\tcells\tmedian_error_percent\tp90_error_percent\t\
+pub const HEAD: &str = "# disk\tkernel\tkind\tload\twithin_20_percent\tcells\tmedian_error_percent\tp90_error_percent\t\
                         verdicts_right\tverdicts\tpairs_right\tpairs\n";
 
-/// One disk that was recorded.
+/// What a load asks of the simulator besides a scheduler; predictions are judged for each kind by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LoadClass {
+    /// Nothing: every job's I/O is direct, and none waits for the disk's cache.
+    Direct,
+    /// I/O through the page cache.
+    PageCache,
+    /// `fsync`, `fdatasync`, `O_SYNC`.
+    Fsync,
+    /// Control groups.
+    Groups,
+    /// The mails' programs, as far as they are modelled.
+    Programs,
+    /// A recorded trace.
+    Replays,
+}
+
+impl LoadClass {
+    /// All of them.
+    pub const ALL: [LoadClass; 6] = [
+        LoadClass::Direct,
+        LoadClass::PageCache,
+        LoadClass::Fsync,
+        LoadClass::Groups,
+        LoadClass::Programs,
+        LoadClass::Replays,
+    ];
+
+    /// The classes of this plan: one or more.
+    pub fn of(plan: &Plan) -> Vec<LoadClass> {
+        let any = |is: fn(&JobPlan) -> bool| plan.jobs.iter().any(is);
+        let has = [
+            (LoadClass::PageCache, any(|job| job.is_buffered)),
+            (LoadClass::Fsync, any(|job| job.character.syncs)),
+            (LoadClass::Groups, !plan.groups.is_empty()),
+            (LoadClass::Programs, plan.has_programs() && !plan.has_replays()),
+            (LoadClass::Replays, plan.has_replays()),
+        ];
+        let classes: Vec<LoadClass> = has.into_iter().filter_map(|(class, has)| has.then_some(class)).collect();
+        if classes.is_empty() { vec![LoadClass::Direct] } else { classes }
+    }
+
+    /// Its name, in the table and in sentences.
+    pub fn name(self) -> &'static str {
+        match self {
+            LoadClass::Direct => "direct I/O",
+            LoadClass::PageCache => "page cache",
+            LoadClass::Fsync => "fsync",
+            LoadClass::Groups => "control groups",
+            LoadClass::Programs => "programs such as dd",
+            LoadClass::Replays => "replayed traces",
+        }
+    }
+}
+
+/// One class of load on one disk that was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SoFar {
     /// The disk, and its number of tags.
@@ -17,6 +76,8 @@ pub struct SoFar {
     pub kernel: String,
     /// The kind of disk: [`kind`].
     pub kind: String,
+    /// The class of load; a job that belongs to several counts for each.
+    pub class: LoadClass,
     /// Bandwidths predicted within 20 %, and all.
     pub within: (u32, u32),
     /// The greatest errors of half and of nine tenths of them \[percent\].
@@ -30,21 +91,24 @@ pub struct SoFar {
 impl SoFar {
     /// A line of the table.
     pub fn line(&self) -> String {
-        let SoFar { disk, kernel, kind, within, errors, verdicts, pairs } = self;
+        let SoFar { disk, kernel, kind, class, within, errors, verdicts, pairs } = self;
         let numbers = [within.0, within.1, errors.0, errors.1, verdicts.0, verdicts.1, pairs.0, pairs.1];
         let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
-        format!("{disk}\t{kernel}\t{kind}\t{}\n", numbers.join("\t"))
+        format!("{disk}\t{kernel}\t{kind}\t{}\t{}\n", class.name(), numbers.join("\t"))
     }
 
     fn parse(line: &str) -> Option<SoFar> {
         let mut words = line.split('\t');
         let [disk, kernel, kind] = [words.next()?, words.next()?, words.next()?].map(str::to_owned);
+        let class = words.next()?;
+        let class = LoadClass::ALL.into_iter().find(|known| known.name() == class)?;
         let numbers: Vec<u32> = words.map(|word| word.parse().ok()).collect::<Option<_>>()?;
         let &[near, all, half, nine, right, jobs, agreed, pairs] = &numbers[..] else { return None };
         Some(SoFar {
             disk,
             kernel,
             kind,
+            class,
             within: (near, all),
             errors: (half, nine),
             verdicts: (right, jobs),
@@ -69,54 +133,77 @@ pub fn all() -> Vec<SoFar> {
     TABLE.lines().filter(|line| !line.starts_with('#')).filter_map(SoFar::parse).collect()
 }
 
-/// How good such predictions have been: a sentence without its full stop.
-pub fn sentence(model: &Model) -> String {
-    let all = all();
-    let kind = kind(model);
+/// Against what predictions of such a load on such a disk were checked: two sentences. There is a figure only for
+/// classes of loads and kinds of disks that were compared; what was not says so.
+pub fn sentence(model: &Model, plan: &Plan) -> String {
+    let (all, kind) = (all(), kind(model));
     let own: Vec<&SoFar> = all.iter().filter(|one| one.kind == kind).collect();
-    let of = |them: &[&SoFar]| {
-        let sum = |pick: fn(&SoFar) -> (u32, u32)| {
-            them.iter().map(|one| pick(one)).fold((0, 0), |(a, b), (c, d)| (a + c, b + d))
-        };
-        let ((near, cells), (right, jobs)) = (sum(|one| one.within), sum(|one| one.verdicts));
-        let errors = match them {
-            [one] => format!(" (half of them within {} %)", one.errors.0),
-            _ => String::new(),
-        };
-        let best = format!("the best scheduler predicted right in {right} of {jobs} jobs");
-        format!("{near} of {cells} bandwidths within 20 %{errors}, {best}")
+    let (known, start) = match own.is_empty() {
+        false => {
+            let start = format!("Checked with a real {} and fio on {}", kernels(&own), emulated(kind));
+            (own, format!("{start}, never on a real drive"))
+        }
+        true => {
+            let known: Vec<&SoFar> = all.iter().collect();
+            let start = format!("Never checked on {}; with a real {} on emulated disks", disks(kind), kernels(&known));
+            (known, start)
+        }
     };
-    let kernels = |them: &[&SoFar]| {
-        let mut kernels: Vec<&str> = them.iter().map(|one| one.kernel.as_str()).collect();
-        kernels.sort_by_key(|kernel| kernel.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>());
-        kernels.dedup();
-        format!("Linux {}", kernels.join(" and "))
-    };
-    let array = if matches!(model, Model::Raid(_)) { ", none of them in an array" } else { "" };
-    if own.is_empty() {
-        let others: Vec<&SoFar> = all.iter().collect();
-        return format!(
-            "none recorded on {}; on other disks, compared with {}, {}",
-            disks(kind),
-            kernels(&others),
-            of(&others)
-        );
-    }
-    format!("compared with {} on {}{array}, {}", kernels(&own), disks(kind), of(&own))
+    let classes: Vec<String> = LoadClass::of(plan).into_iter().map(|class| of_class(&known, class)).collect();
+    let array = if matches!(model, Model::Raid(_)) { "; arrays: never compared" } else { "" };
+    format!("{start}: {}{array}.", classes.join("; "))
 }
 
+/// "fsync: 20 of 24 rates within 20 %, best scheduler found 3 of 3 times".
+fn of_class(known: &[&SoFar], class: LoadClass) -> String {
+    let of: Vec<&&SoFar> = known.iter().filter(|one| one.class == class).collect();
+    let sum =
+        |pick: fn(&SoFar) -> (u32, u32)| of.iter().map(|one| pick(one)).fold((0, 0), |(a, b), (c, d)| (a + c, b + d));
+    let name = class.name();
+    // Where no two schedulers really differ, any is the best.
+    let verdicts = if sum(|one| one.pairs).1 > 0 { sum(|one| one.verdicts) } else { (0, 0) };
+    match (sum(|one| one.within), verdicts) {
+        ((_, 0), _) => format!("{name}: never compared"),
+        ((near, cells), (_, 0)) => format!("{name}: {near} of {cells} rates within 20 %"),
+        ((near, cells), (right, jobs)) => {
+            format!("{name}: {near} of {cells} rates within 20 %, best scheduler found {right} of {jobs} times")
+        }
+    }
+}
+
+fn kernels(them: &[&SoFar]) -> String {
+    let mut kernels: Vec<&str> = them.iter().map(|one| one.kernel.as_str()).collect();
+    kernels.sort_by_key(|kernel| kernel.split('.').map(|part| part.parse().unwrap_or(0)).collect::<Vec<u32>>());
+    kernels.dedup();
+    format!("Linux {}", kernels.join(" and "))
+}
+
+/// A kind of disk that was never recorded.
 fn disks(kind: &str) -> &'static str {
     match kind {
-        "fixed" => "disks of constant speed",
-        "hdd" => "a spinning disk",
         "ssd" => "flash",
         _ => "such a disk",
+    }
+}
+
+/// What stood for a kind of disk when it was recorded.
+fn emulated(kind: &str) -> &'static str {
+    match kind {
+        "hdd" => "an emulated disk (this model)",
+        _ => "an emulated disk of constant speed",
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blksched_workloads::fio::JobFile;
+
+    fn said(disk: &str, options: &str) -> String {
+        let text = format!("[a]\nsize=1m\n{options}\n");
+        let plan = JobFile::parse(&text, "a.fio").unwrap().plan(1 << 30).unwrap();
+        sentence(&blksched_disks::load(disk).unwrap().model, &plan)
+    }
 
     #[test]
     fn the_table_is_read_as_it_is_written() {
@@ -126,14 +213,32 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_disk_has_its_own_figures_and_what_was_never_recorded_says_so() {
-        let said = |disk: &str| sentence(&blksched_disks::load(disk).unwrap().model);
-        let hdd = said("hdd-7200");
+    fn no_sentence_claims_a_real_drive() {
+        let hdd = said("hdd-7200", "direct=1\nrw=read");
+        let start = "Checked with a real Linux 6.18 and fio on an emulated disk (this model), never on a real drive: \
+                     direct I/O: ";
+        let figures = " rates within 20 %, best scheduler found ";
+        assert!(hdd.starts_with(start) && hdd.contains(figures), "{hdd}");
+        let ssd = said("sata-ssd", "direct=1\nrw=read");
         assert!(
-            hdd.starts_with("compared with Linux 6.18 on a spinning disk, ") && hdd.contains(" bandwidths within 20 %")
+            ssd.starts_with("Never checked on flash; with a real Linux 6.1 and 6.18 on emulated disks: direct"),
+            "{ssd}"
         );
-        let ssd = said("sata-ssd");
-        assert!(ssd.starts_with("none recorded on flash; on other disks, compared with Linux 6.1 and 6.18, "), "{ssd}");
-        assert!(said("fixed").starts_with("compared with Linux 6.1 and 6.18 on disks of constant speed, "));
+        let fixed = said("fixed", "direct=1\nrw=read");
+        assert!(fixed.contains("on an emulated disk of constant speed, never on a real drive: "), "{fixed}");
+        let array = said("raid5:4xhdd-7200", "direct=1\nrw=read");
+        assert!(array.ends_with("; arrays: never compared."), "{array}");
+    }
+
+    #[test]
+    fn each_class_of_load_has_its_own_figures() {
+        let hdd = |options| said("hdd-7200", options);
+        let (direct, synced, cached) = (hdd("direct=1\nrw=read"), hdd("direct=1\nrw=write\nfsync=1"), hdd("rw=read"));
+        assert!(synced.contains(": fsync: ") && cached.contains(": page cache: "), "{synced} {cached}");
+        assert!(!direct.contains("fsync") && !direct.contains("page cache"), "{direct}");
+        let both = hdd("rw=write\nfsync=1");
+        assert!(both.contains(": page cache: ") && both.contains("; fsync: "), "{both}");
+        // What differs under no scheduler predicts no best one.
+        assert!(cached.ends_with("page cache: 28 of 28 rates within 20 %."), "{cached}");
     }
 }

@@ -5,6 +5,7 @@ use blksched_measure::Work;
 
 use super::*;
 use crate::runs::measured::{Availability, Total, WorkMeasure};
+use crate::verdict::brief::{Advice, Brief, BriefFrom};
 use crate::verdict::contrast::contrasts;
 
 fn sample(values: &[f64]) -> Sample {
@@ -122,9 +123,9 @@ fn a_job_that_somebody_waits_for_pays_a_quarter_more_at_most_unless_a_goal_choos
     assert!(said.contains("The price: other: mean read latency is 1.24 times longer"), "{said}");
     let (chosen, said) = verdict(base(), both("b", 0.2, 1.26), None);
     assert_eq!(chosen, None, "{said}");
-    assert!(said.contains("Not b, although it is 1.99 times better than a"), "{said}");
+    assert!(said.contains("b helps db: mean read latency is 5.00 times shorter"), "{said}");
     assert!(said.contains("it harms other") && said.contains("is 1.26 times longer (126ms, not 100ms"), "{said}");
-    assert!(said.contains("--goal says what does"), "{said}");
+    assert!(said.ends_with("choose with --goal. Keep a until --goal says what counts."), "{said}");
     let (chosen, said) = verdict(base(), both("b", 0.2, 1.26), Some("db: mean read"));
     assert_eq!(chosen.as_deref(), Some("b"), "{said}");
 }
@@ -232,7 +233,102 @@ fn that_no_scheduler_keeps_the_priorities_is_not_said_with_the_name_of_one() {
     let with = |name, part: f64| Measured { misplaced: Some(sample(&[part; 2])), ..scheduler(name, jobs()) };
     let said = |parts: [f64; 2]| priorities(&[with("none", parts[0]), with("bfq", parts[1])].map(Arc::new)).unwrap();
     let neither = said([0.4, 0.5]);
-    assert!(neither.ends_with("are kept by no scheduler; not kept by none (40.0%), bfq (50.0%)."), "{neither}");
+    assert!(neither.ends_with(": none 40.0%, bfq 50.0%. No scheduler keeps the priorities."), "{neither}");
     let both = said([0.0, 0.0]);
-    assert!(both.ends_with("are kept by none (0.0%), bfq (0.0%)."), "{both}");
+    assert!(both.ends_with(": none 0.0%, bfq 0.0%. All of them keep the priorities."), "{both}");
+    let one = said([0.4, 0.0]);
+    assert!(one.ends_with(": bfq 0.0% (priorities kept); none 40.0% (not kept)."), "{one}");
+}
+
+/// The answer in a few lines where a key figure may become this many times worse.
+fn brief(base: Measured, here: Measured, goal: Option<&str>, max_price: f64) -> Brief {
+    let measured = [Arc::new(base), Arc::new(here)];
+    let goal = Goal::read(goal, &measured[0].jobs).expect("a goal");
+    let action = choose(&measured, &contrasts(&measured, 1), goal, 1).expect("there is a default").within(max_price);
+    let from = BriefFrom {
+        measured: &measured,
+        action: Some(&action),
+        unranked: None,
+        causes: &[],
+        limit: Span::from_secs(30),
+        hangs_on: None,
+        checked: "Never checked.".to_owned(),
+    };
+    from.brief()
+}
+
+#[test]
+fn the_answer_says_what_to_do_the_price_and_how_sure_it_is() {
+    let both = |name, db: f64, other: f64| {
+        scheduler(name, vec![reader("db", &times(db), 0.1e9), reader("other", &times(other), 0.1e9)])
+    };
+    let base = || scheduler("a", vec![reader("db", &USUAL, 0.1e9), reader("other", &USUAL, 0.1e9)]);
+    let found = brief(base(), both("b", 0.5, 1.2), None, 1.25);
+    assert_eq!(found.advice, Advice::Use);
+    assert_eq!(
+        found.to_string(),
+        "Use b: db: mean read latency 50.0ms instead of 100ms.\n\
+         Price: other: mean read latency 120ms instead of 100ms.\n\
+         How sure: 6 runs of at most 30s each say 1.28 to 1.30 times better over all.\n\
+         Never checked.\n"
+    );
+    let free = brief(base(), both("b", 0.5, 0.9), None, 1.25).to_string();
+    assert!(free.contains("\nPrice: nothing that counts gets worse.\n"), "{free}");
+    let kept = brief(base(), both("b", 0.99, 1.0), None, 1.25);
+    assert_eq!(kept.advice, Advice::Keep);
+    assert!(kept.to_string().starts_with("Keep a: nothing is at least 5 % better for db and other.\n"), "{kept}");
+}
+
+#[test]
+fn whoever_is_harmed_too_much_makes_it_a_choice_and_a_goal_or_a_higher_price_makes_it() {
+    let both = |name, db: f64, other: f64| {
+        scheduler(name, vec![reader("db", &times(db), 0.1e9), reader("other", &times(other), 0.1e9)])
+    };
+    let base = || scheduler("a", vec![reader("db", &USUAL, 0.1e9), reader("other", &USUAL, 0.1e9)]);
+    let with = |goal, max_price| brief(base(), both("b", 0.2, 1.4), goal, max_price);
+    let found = with(None, 1.25);
+    assert_eq!(found.advice, Advice::Choose);
+    let text = found.to_string();
+    let choice = "Choose: b helps (db: mean read latency 20.0ms instead of 100ms) and harms (other: mean read latency \
+                  140ms instead of 100ms).\n";
+    assert!(text.starts_with(choice), "{text}");
+    assert!(text.contains("keep a: --goal 'db: mean read' does, or a --max-price above 1.25.\n"), "{text}");
+    assert_eq!(with(None, 1.5).advice, Advice::Use, "a price that was allowed");
+    assert_eq!(with(Some("db: mean read"), 1.25).advice, Advice::Use, "a goal that chooses");
+}
+
+#[test]
+fn a_stall_is_told_with_the_goal_under_which_it_would_not_count() {
+    let both = |name, db: f64, stall: f64| {
+        scheduler(name, vec![reader("db", &times(db), 0.1e9), reader("other", &USUAL, stall)])
+    };
+    let found = brief(both("a", 1.0, 0.1e9), both("b", 0.2, 2.6e9), None, 1.25);
+    assert_eq!(found.advice, Advice::Keep);
+    let text = found.to_string();
+    assert!(
+        text.starts_with("Keep a.\nNot b, though 2.24 times better over all: other makes no progress for"),
+        "{text}"
+    );
+    assert!(text.contains(" If that is fine: --goal 'db: mean read'.\n"), "{text}");
+}
+
+#[test]
+fn settings_of_the_default_that_do_as_much_are_the_smaller_change() {
+    let with = |name, knobs: &[&str], factor| {
+        let knobs = knobs.iter().map(|knob| (*knob).to_owned()).collect();
+        Arc::new(Measured { knobs, ..scheduler(name, vec![reader("db", &times(factor), 0.1e9)]) })
+    };
+    let chosen = |setting: f64| {
+        let measured = [with("a", &[], 1.0), with("a", &["fifo_batch=1"], setting), with("b", &[], 0.5)];
+        let action = choose(&measured, &contrasts(&measured, 1), Goal::Roles, 1).expect("there is a default");
+        let label = |found: Option<&Challenger>| found.map(|one| one.scheduler.label());
+        let best = action.candidates.iter().find(|one| one.scheduler.name == "b").expect("it is a candidate");
+        (label(action.chosen()), label(action.as_good()), label(action.explained(best)))
+    };
+    let (setting, other) = (|| Some("a fifo_batch=1".to_owned()), || Some("b".to_owned()));
+    assert_eq!(chosen(0.5), (setting(), other(), setting()), "digit for digit");
+    assert_eq!(chosen(0.51), (setting(), other(), setting()), "2 % behind");
+    assert_eq!(chosen(0.52), (other(), None, setting()), "4 % behind, though most of the gain");
+    assert_eq!(chosen(0.75), (other(), None, None), "less than half of it");
+    assert_eq!(chosen(1.0), (other(), None, None));
 }
