@@ -13,6 +13,7 @@ use blksched_simulate::Starts;
 use blksched_text::name_of_path;
 use blksched_workloads::fio::Typed;
 use blksched_workloads::host::HostKnobs;
+use blksched_workloads::host::fs::FsKind;
 use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -69,6 +70,10 @@ pub(crate) struct SceneArguments {
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = host, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,
+    /// The file system below the files of job files: ext4, xfs, none (files are regions of the disk) [default: as the
+    /// job file says in `; blksched: fs=ext4`, or none]
+    #[arg(long, value_name = "NAME", value_parser = FsKind::named)]
+    pub(crate) fs: Option<FsKind>,
     /// Load and check everything, but run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
@@ -91,6 +96,7 @@ impl SceneArguments {
             attached: self.attached,
             wbt_lat_usec: self.wbt_lat_usec,
             host: self.host.clone(),
+            fs: self.fs,
         }
     }
 }

@@ -16,6 +16,7 @@ use blksched::Span;
 use blksched_disks::Attached;
 use blksched_simulate::Starts;
 use blksched_workloads::fio::{Text, Typed};
+use blksched_workloads::host::fs::FsKind;
 
 pub use contender::{AROUND, Contender, QueueSettings, contenders, notes_on, unthrottled};
 pub use groups::notes_on_files;
@@ -57,6 +58,8 @@ pub struct Scene {
     pub wbt_lat_usec: Option<u64>,
     /// The host.
     pub host: HostSettings,
+    /// The file system below the files of job files; `None`: as they say, or none.
+    pub fs: Option<FsKind>,
 }
 
 impl Scene {
@@ -83,6 +86,7 @@ impl Scene {
             attached: None,
             wbt_lat_usec: None,
             host: HostSettings::default(),
+            fs: None,
         }
     }
 }

@@ -51,6 +51,7 @@ pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> 
         (scene.attached.is_some(), "--attached"),
         (scene.wbt_lat_usec.is_some(), "--wbt-lat-usec"),
         (scene.host != usual.host, "--host"),
+        (scene.fs != usual.fs, "--fs"),
         (arguments.scene.parse_only, "--parse-only"),
     ];
     said.into_iter().find_map(|(said, option)| said.then_some(option))

@@ -7,6 +7,7 @@ use blksched_lab::Scene;
 use blksched_lab::scene::{Contender, HostSettings, contenders, stem};
 use blksched_simulate::Starts;
 use blksched_text::{did_you_mean, name_of_path, path_of_name};
+use blksched_workloads::host::fs::FsKind;
 use toml::de::{DeTable, DeValue};
 
 use super::axis::{Axis, DRAWS, random};
@@ -24,6 +25,7 @@ pub(crate) struct SweepPlan {
     seeds: Seeds,
     pub(super) time: Option<Span>,
     host: HostSettings,
+    fs: Option<FsKind>,
     starts: Starts,
 }
 
@@ -85,7 +87,7 @@ impl Family {
 }
 
 /// All keys of a plan.
-const KEYS: [&str; 8] = ["loads", "disks", "schedulers", "knobs", "seeds", "time", "host", "starts"];
+const KEYS: [&str; 9] = ["loads", "disks", "schedulers", "knobs", "seeds", "time", "host", "fs", "starts"];
 /// The most runs of a plan.
 const MOST_RUNS: u64 = 1 << 40;
 
@@ -118,6 +120,7 @@ impl SweepPlan {
         let told = |key: &str| table.get(key).map(|value| source.scalar(value).map(|text| (text, value))).transpose();
         let time = told("time")?.map(|(text, value)| some_time(&text).map_err(|why| source.wrong(value.span(), why)));
         let host = told("host")?.map(|(text, value)| host(&text).map_err(|why| source.wrong(value.span(), why)));
+        let fs = told("fs")?.map(|(text, value)| FsKind::named(&text).map_err(|why| source.wrong(value.span(), why)));
         let starts = match told("starts")? {
             None => Starts::Drawn(0),
             Some((word, _)) if word == "drawn" => Starts::Drawn(0),
@@ -127,8 +130,8 @@ impl SweepPlan {
             }
         };
         let seeds = seeds(source, table)?;
-        let (time, host) = (time.transpose()?, host.transpose()?.unwrap_or_default());
-        let plan = SweepPlan { loads, disks, families, seeds, time, host, starts };
+        let (time, host, fs) = (time.transpose()?, host.transpose()?.unwrap_or_default(), fs.transpose()?);
+        let plan = SweepPlan { loads, disks, families, seeds, time, host, fs, starts };
         plan.checked_len().ok_or_else(|| source.wrong(0..0, format!("more than {MOST_RUNS} runs")))?;
         Ok(plan)
     }
@@ -190,6 +193,7 @@ impl SweepPlan {
         scene.jobs.clone_from(&self.loads[load]);
         scene.time = self.time;
         scene.host = self.host.clone();
+        scene.fs = self.fs;
         scene.starts = self.starts;
         scene
     }

@@ -287,3 +287,34 @@ fn serve_ctl_and_load_complain_alike() {
     assert!(said.starts_with("error: no name begins with `frob`"), "{said}");
     assert_eq!(blksched(&["serve", "--export", &export, "--run", "kill -9 $$"]).status.code(), Some(128 + 9));
 }
+
+#[test]
+fn a_file_system_is_one_that_is_modelled_and_that_no_job_contradicts() {
+    refused(&["simulate", "--fs", "ext3"], &["--fs", "not modelled: ext4, xfs and none are"]);
+    refused(&["simulate", "--fs", "exft"], &["unknown file system `exft`", "did you mean `ext4`?"]);
+    let folder = folder("file-systems");
+    let said = file(&folder, "said.fio", b"[a]\n; blksched: fs=xfs\nsize=1m\n");
+    refused(&["simulate", &said, "--fs", "ext4"], &["--fs ext4: the job file says fs=xfs"]);
+    let raw = file(&folder, "raw.fio", b"[a]\nfilename=/dev/sda\nsize=1m\n");
+    refused(&["compare", &raw, "--fs", "ext4"], &["--fs ext4: every job uses a raw device"]);
+    let contradicts = file(&folder, "both.fio", b"[a]\nfilename=/dev/sda\n; blksched: fs=xfs\nsize=1m\n");
+    refused(&["simulate", &contradicts], &["both.fio:3", "job `a` uses a raw device, and says fs=xfs"]);
+}
+
+#[test]
+fn an_fsync_on_a_file_system_costs_the_journals_trips_and_the_output_says_so() {
+    let folder = folder("fsync-costs");
+    let job = file(&folder, "log.fio", b"[log]\nrw=write\nbs=4k\nsize=64k\nfsync=1\nfallocate=none\n");
+    // 10 ms per request: one trip without a file system, two on xfs, three on ext4.
+    let disk = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/reality/6.18-files/fixed10.toml");
+    for (fs, trips) in [("none", 1.0), ("xfs", 2.0), ("ext4", 3.0)] {
+        let words = ["simulate", &job, "--fs", fs, "--disk", disk, "--elevator", "mq-deadline"];
+        let words = [&words[..], &["--starts", "as-said", "--output-format", "json"]].concat();
+        let output = blksched(&words);
+        let (said, noted) = (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap());
+        assert_eq!(output.status.code(), Some(0), "{noted}");
+        let value: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+        let ms = value["jobs"][0]["sync"]["lat_ns"]["mean"].as_f64().expect("a mean fsync") / 1e6;
+        assert!((10.0 * trips..10.0 * trips + 1.5).contains(&ms), "{fs}: {ms} ms");
+    }
+}

@@ -7,6 +7,7 @@ use blksched_traces::machine::Device;
 use blksched_workloads::Plan;
 use blksched_workloads::fio::{Host, JobFile, Note, Text};
 use blksched_workloads::host::HostKnobs;
+use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::programs::Start;
 use blksched_workloads::replay::Replay;
 
@@ -40,6 +41,8 @@ pub struct Workload {
     /// Why this workload cannot rank schedulers, if it cannot.
     pub unranked: Option<String>,
     host: HostKnobs,
+    /// The file system that was asked for beside the job files.
+    fs: Option<FsKind>,
     /// The device's names, if it is one device of a trace of several.
     pub device: Vec<String>,
 }
@@ -91,8 +94,8 @@ impl Workload {
             _ => Vec::new(),
         };
         let replays = loaded.into_iter().map(|trace| trace.replay).collect();
-        let (host, device) = (scene.host.memory, Vec::new());
-        Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host, device })
+        let (host, fs, device) = (scene.host.memory, scene.fs, Vec::new());
+        Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host, fs, device })
     }
 
     /// One workload for each disk: a single one, unless it is a trace each of whose devices becomes a disk.
@@ -120,13 +123,14 @@ impl Workload {
     /// A workload that consists of a trace, or of one of its devices.
     fn of(name: String, loaded: Loaded, scene: &Scene) -> Workload {
         let Loaded { replay, notes, machine, took, unranked, device } = loaded;
-        let (file, programs, host) = (None, Vec::new(), scene.host.memory);
-        Workload { name, file, programs, replays: vec![replay], told: notes, machine, took, unranked, host, device }
+        let (file, programs, replays, told) = (None, Vec::new(), vec![replay], notes);
+        let (host, fs) = (scene.host.memory, scene.fs);
+        Workload { name, file, programs, replays, told, machine, took, unranked, host, fs, device }
     }
 
     /// Its processes on a disk of this size.
     pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Error> {
-        let jobs = self.file.as_ref().map(|file| file.plan(disk_sectors)).transpose();
+        let jobs = self.file.as_ref().map(|file| file.plan_on(disk_sectors, self.fs.unwrap_or_default())).transpose();
         let mut plan = jobs.map_err(Error::Jobs)?.unwrap_or_default();
         for start in &self.programs {
             plan.add_program(start.clone(), disk_sectors).map_err(Error::Input)?;
@@ -147,6 +151,10 @@ impl Workload {
             let why = "programs have memory of their own, set by their parameters, and a trace was recorded below it";
             notes.push(format!("--host changes nothing: {why}"));
         }
+        if let (None, Some(fs)) = (&self.file, self.fs) {
+            notes.push(format!("--fs {fs} changes nothing: programs and traces use the disk itself"));
+        }
+        notes.extend((plan.fs != FsKind::None).then(|| on_a_file_system(plan)));
         notes.extend(self.told.iter().cloned());
         notes.extend(self.machine.as_ref().map(|device| {
             let words: Vec<String> = device.words.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -154,6 +162,26 @@ impl Workload {
         }));
         notes.extend(self.replays.iter().flat_map(Replay::notes));
         notes
+    }
+}
+
+/// What is assumed of the files.
+fn on_a_file_system(plan: &Plan) -> String {
+    format!(
+        "files are on a fresh {} of Linux 6.18 (docs/host.md: what of it is modelled, and how far predictions are off)",
+        plan.fs
+    )
+}
+
+/// Whether the file system asked for beside the job file can be the one below its files.
+fn fits(file: &JobFile, fs: Option<FsKind>) -> Result<(), Error> {
+    let Some(asked) = fs else { return Ok(()) };
+    match file.file_system() {
+        Some(said) if said != asked => Err(Error::Input(format!("--fs {asked}: the job file says fs={said}"))),
+        None if asked != FsKind::None && !file.uses_files() => {
+            Err(Error::Input(format!("--fs {asked}: every job uses a raw device; expected a file name outside /dev")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -167,6 +195,7 @@ fn job_file(scene: &Scene, texts: &[Text], files: &dyn Files) -> Result<JobFile,
     };
     let file = JobFile::read_beside(&host, &scene.typed, texts, &mut read);
     let mut file = file.map_err(Error::Jobs)?;
+    fits(&file, scene.fs)?;
     for name in file.traces() {
         let read = Trace::of(&name, "").read(files);
         file.give_trace(&name, read);
