@@ -5,7 +5,7 @@ use blksched_cli::library::{Error, host};
 use blksched_lab::scene::{attached, some_time};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
-use blksched_workloads::fio::Text;
+use blksched_workloads::fio::{Text, Typed};
 use pyo3::prelude::*;
 
 /// The scene, as `blksched/_input.py` hands it over: a dictionary.
@@ -36,7 +36,7 @@ impl Question {
         let usual = Scene::of("", &self.disk, self.seed.unwrap_or(1));
         Ok(Scene {
             jobs: self.jobs,
-            typed: self.text.map(|(name, text)| Text { name, text }),
+            typed: Typed { text: self.text.map(|(name, text)| Text { name, text }), ..Typed::default() },
             time,
             depth: self.depth,
             attached,
