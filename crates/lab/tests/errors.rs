@@ -1,6 +1,7 @@
 //! What a question that is not understood gets back as data: the word, what was expected, and the nearest.
 
 use blksched_lab::{Comparison, Error, Expected, Scene};
+use blksched_workloads::fio::Typed;
 
 const JOB: &str = "[app]\nrw=randread\nsize=64m\n[log]\nrw=write\nsize=64m\n";
 
@@ -69,7 +70,9 @@ fn settings_for_schedulers_are_words_too() {
 
 #[test]
 fn a_load_a_program_a_disk_and_a_goal_are_words_too() {
-    let of_load = |name: &str| of_word(&Comparison::of(Scene { jobs: vec![name.to_owned()], ..scene() }, 1));
+    let of_load = |name: &str| {
+        of_word(&Comparison::of(Scene { jobs: vec![name.to_owned()], typed: Typed::default(), ..scene() }, 1))
+    };
     assert_eq!(of_load("reader-and-writr"), is(Expected::Load, "reader-and-writr", None, Some("reader-and-writer")));
     assert_eq!(of_load("dd:sise=1g"), is(Expected::Setting, "sise", None, Some("size")));
     let disk = refused(&Comparison::of(Scene { disk: "hdd-7201".to_owned(), ..scene() }, 1));

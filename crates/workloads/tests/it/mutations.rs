@@ -270,7 +270,7 @@ fn the_files_that_are_mutated_are_valid_and_use_every_supported_option() {
     let replay = blksched_workloads::fio::JobFile::parse(REPLAY, "r.fio").unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(replay.traces(), ["x.bin"]);
     let file = blksched_workloads::fio::JobFile::parse(EVERYTHING, "e.fio").unwrap_or_else(|e| panic!("{e}"));
-    assert_eq!(file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.len(), 6);
+    assert_eq!(file.plan(1 << 21).unwrap_or_else(|e| panic!("{e}")).jobs.len(), 7);
 }
 
 #[test]
