@@ -14,7 +14,7 @@ use crate::runs::measured::{JobMeasure, Measured};
 use crate::runs::outcome::Outcome;
 use crate::scene::{Contender, Scene, Stage, contenders, notes_on, notes_on_files, unthrottled, usual};
 use crate::search::sensitivity::{self, Sensitivity};
-use crate::search::tune::{self, KnobWorth};
+use crate::search::tune::{self, KnobWorth, Tuned};
 use crate::verdict::action::{self, Action};
 use crate::verdict::brief::BriefFrom;
 use crate::verdict::cause::FigureCause;
@@ -88,11 +88,7 @@ impl Comparison {
         let stage = stage.cut(length);
         let searched = |name| tune::search(self, catalogue, &stage, name, length.limit, watch);
         let tuned = self.tune.as_ref().map(|name| searched(name)).transpose()?;
-        let (mut first, mut seeds) = (scene.seed, self.seeds);
-        if let Some(tuned) = &tuned {
-            contenders.clone_from(&tuned.contenders);
-            (first, seeds) = (first.wrapping_add(tune::HELD_BACK), seeds.max(tune::HELD_BACK_SEEDS));
-        }
+        let (first, seeds) = self.held_back(tuned.as_ref(), &mut contenders);
         let mut runs = Runs::new(self, &stage, &contenders, (length.limit, first), watch);
         let goal = runs.more(seeds, self.goal.as_deref())?;
         if self.until_sure {
@@ -100,27 +96,23 @@ impl Comparison {
         }
         let measured = runs.measured();
         let contrasts = contrast::contrasts(&measured, runs.looks);
-        let worth = match (&tuned, measured.get(1)) {
-            (Some(tuned), Some(best)) => tuned.worth(self, &stage, best, &goal, length.limit)?,
-            _ => Vec::new(),
-        };
+        let of_tuned = tuned.as_ref().zip(measured.get(1));
+        let worth = of_tuned.map(|(tuned, best)| tuned.worth(self, &stage, best, &goal, length.limit));
+        let worth = worth.transpose()?.unwrap_or_default();
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()).within(self.max_price));
         let recorded = RecordedBeside::of(&stage, &runs.done[0], &contenders[0].name);
-        let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref());
-        let unranked = unranked.or_else(|| never_ran(&measured[0], length.limit).map(Unranked::NeverRan));
+        let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref())
+            .or_else(|| never_ran(&measured[0], length.limit).map(Unranked::NeverRan));
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
-        let found = action.as_ref().is_some_and(|action| action.chosen().is_some());
-        sentences.extend(tuned.iter().map(|tuned| tuned.sentence(found)));
+        let of_search = |tuned: &Tuned| tuned.sentence(action.as_ref().is_some_and(|action| action.chosen().is_some()));
+        sentences.extend(tuned.as_ref().map(of_search));
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
-        let never_ran = matches!(unranked, Some(Unranked::NeverRan(_)));
-        let mut notes = stage.notes();
-        notes.extend(cut_short(&measured, length.limit).filter(|_| !never_ran));
-        notes.extend(runs.notes());
-        notes.extend(contenders.iter().zip(&runs.done).flat_map(|(contender, runs)| gave_up(contender, &stage, runs)));
-        notes.extend(no_logs);
+        let ran = !matches!(unranked, Some(Unranked::NeverRan(_)));
+        let cut_short = cut_short(&measured, length.limit).filter(|_| ran);
+        let notes = notes(&stage, &contenders, &runs, cut_short.into_iter().chain(no_logs));
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
@@ -131,12 +123,7 @@ impl Comparison {
             causes: &causes,
             limit: length.limit,
             hangs_on: hangs_on.as_ref(),
-            checked: recorded
-                .iter()
-                .map(RecordedBeside::brief)
-                .chain([validation.brief()])
-                .collect::<Vec<_>>()
-                .join(" "),
+            checked: checked(recorded.as_ref(), &validation),
         };
         let brief = brief.brief();
         let verdict = Verdict {
@@ -158,18 +145,15 @@ impl Comparison {
             remarks,
         };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
-        Ok(Compared {
-            comparison: self.clone(),
-            stage,
-            length,
-            first,
-            contenders,
-            measured,
-            verdict,
-            worth,
-            used,
-            recorded,
-        })
+        let comparison = self.clone();
+        Ok(Compared { comparison, stage, length, first, contenders, measured, verdict, worth, used, recorded })
+    }
+
+    /// The first seed and their number: what a search found is compared over seeds that it has not seen.
+    fn held_back(&self, tuned: Option<&Tuned>, contenders: &mut Vec<Contender>) -> (u64, u32) {
+        let Some(tuned) = tuned else { return (self.scene.seed, self.seeds) };
+        contenders.clone_from(&tuned.contenders);
+        (self.scene.seed.wrapping_add(tune::HELD_BACK), self.seeds.max(tune::HELD_BACK_SEEDS))
     }
 
     /// What explains figures, and changes nothing of the answer.
@@ -180,6 +164,23 @@ impl Comparison {
         remarks.extend(remarks_around(&self.scene, stage, contenders, measured));
         remarks
     }
+}
+
+/// What a user should know before believing the answer.
+fn notes(
+    stage: &Stage,
+    contenders: &[Contender],
+    runs: &Runs<'_>,
+    of_this: impl Iterator<Item = String>,
+) -> Vec<String> {
+    let gave_up = contenders.iter().zip(&runs.done).flat_map(|(contender, runs)| gave_up(contender, stage, runs));
+    stage.notes().into_iter().chain(of_this).chain(runs.notes()).chain(gave_up).collect()
+}
+
+/// What such predictions were checked against: this trace's own recorded latencies first.
+fn checked(recorded: Option<&RecordedBeside>, validation: &Validation) -> String {
+    let lines: Vec<String> = recorded.map(RecordedBeside::brief).into_iter().chain([validation.brief()]).collect();
+    lines.join(" ")
 }
 
 /// That some jobs did nothing, or some runs did not end by themselves.

@@ -28,8 +28,9 @@ struct Imports {
 /// The most files that a circle of a crate may have; no circle at all in the others.
 const ALLOWED: &[(&str, usize)] = &[
     ("cli", 2),
+    ("conformance", 2),
     ("disks", 45),
-    ("measure", 2),
+    ("measure", 3),
     ("report", 2),
     ("serve", 24),
     ("simulate", 9),

@@ -55,6 +55,13 @@ pub struct Verdict {
     pub remarks: Vec<String>,
 }
 
+impl Verdict {
+    /// What to do, in one line.
+    pub fn advice(&self) -> &str {
+        self.brief.lines.first().map_or("", |(_, line)| line)
+    }
+}
+
 /// A scheduler to use instead of the default. Its text (`Display`) is its name with the knobs to turn.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

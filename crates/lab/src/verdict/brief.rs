@@ -4,7 +4,6 @@ use std::fmt;
 
 use blksched::{Dir, Span};
 
-use super::Verdict;
 use super::action::{Action, Challenger, Kept, WORTH_IT};
 use super::cause::FigureCause;
 use super::clones::{families, label, told};
@@ -298,11 +297,4 @@ fn cheaper(setting: &Challenger) -> String {
 fn lowered(sentence: &str) -> String {
     let mut chars = sentence.chars();
     chars.next().map_or_else(String::new, |first| first.to_lowercase().collect::<String>() + chars.as_str())
-}
-
-impl Verdict {
-    /// What to do, in one line.
-    pub fn advice(&self) -> &str {
-        self.brief.lines.first().map_or("", |(_, line)| line)
-    }
 }

@@ -85,8 +85,8 @@ impl Contrast {
         self.paired.ratio.max(1.0 / self.paired.ratio)
     }
 
-    /// The same of the two means that are shown beside it; the interval is of the ratios seed by seed, whose mean may be
-    /// another where runs differ much.
+    /// The same of the two means that are shown beside it; the interval is of the ratios seed by seed, whose mean may
+    /// be another where runs differ much.
     pub fn shown_times(&self) -> f64 {
         let ratio = self.here / self.base;
         if self.paired.ratio > 1.0 { ratio } else { 1.0 / ratio }

@@ -2,7 +2,7 @@
 //!
 //! **Rule** Unless a goal says what counts, a job that is not background must not get a key figure of its role that is
 //! worse beyond chance by more than a bound, 1.25 times unless the user sets another, and a background job must keep a
-//! tenth of its rate. Beyond that, a scheduler helps some and harms others: that is for the user to choose, with a goal.
+//! tenth of its rate. Beyond that, a scheduler helps some and harms others: the user has to choose, with a goal.
 
 use crate::runs::measured::Measured;
 use crate::verdict::contrast::Contrast;

@@ -66,8 +66,8 @@ impl RecordedBeside {
         (worst > ANOTHER_DISK).then(|| {
             let disk = &self.disk;
             format!(
-                "No verdict: simulated and recorded latencies differ by a factor of {worst:.1}, so {disk} is not the disk \
-                 of this trace; --disk names another, and `blksched disk fit` makes one of the trace."
+                "No verdict: simulated and recorded latencies differ by a factor of {worst:.1}, so {disk} is not the \
+                 disk of this trace; --disk names another, and `blksched disk fit` makes one of the trace."
             )
         })
     }

@@ -1,10 +1,10 @@
 //! How wide each column of a text table is, and where its cells break.
 //!
-//! **Rule** A column that needs less than an equal share of the remaining width gets what it needs, as far as that leaves
-//! the others the width of their longest words. If there is none, a column whose longest word does not fit into the
-//! share gets the width of that word. If there is none of these either, cells are broken to the share, and a column
-//! whose lines then leave at least three characters unused gets the width of its longest line. Finally, the rest is
-//! divided evenly, with one character more for the first columns.
+//! **Rule** A column that needs less than an equal share of the remaining width gets what it needs, as far as that
+//! leaves the others the width of their longest words. If there is none, a column whose longest word does not fit into
+//! the share gets the width of that word. If there is none of these either, cells are broken to the share, and a
+//! column whose lines then leave at least three characters unused gets the width of its longest line. Finally, the
+//! rest is divided evenly, with one character more for the first columns.
 
 use unicode_width::UnicodeWidthStr;
 
