@@ -136,7 +136,7 @@ fn programs() -> String {
          latency differs. With `closed`, a process that waited for its I/Os waits again, so time (`ran`) and\n\
          bandwidth differ. `closed` assumes that an I/O depended on those in flight when it was submitted.\n\n\
          A fio job can also replay a trace, with `read_iolog=x.blktrace.0` and `replay_…`: all processes of the trace\n\
-         as one, in their order, `iodepth` at a time. fio's own text format (`write_iolog`) is not read.\n",
+         as one, in their order, `iodepth` at a time. fio's own text format (`write_iolog`) is read as a trace.\n",
     );
     text.push_str("\n| parameter | kind | default | meaning |\n|---|---|---|---|\n");
     PARAMETERS.iter().for_each(|parameter| text.push_str(&line(parameter)));
