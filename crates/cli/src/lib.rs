@@ -15,6 +15,7 @@ mod failure;
 mod fuzz;
 #[cfg(feature = "completions")]
 mod generate;
+mod half;
 mod input;
 mod interrupt;
 #[cfg(feature = "sweep")]

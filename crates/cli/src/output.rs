@@ -1,7 +1,6 @@
 //! Output: tables that fit the terminal, colours only where they are visible.
 
 use std::cell::RefCell;
-use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -13,6 +12,7 @@ use clap::ValueEnum;
 use terminal_size::{Height, Width, terminal_size_of};
 
 use crate::failure::Failure;
+use crate::half;
 
 /// How tables look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -127,10 +127,7 @@ fn into_file(file: &Path, work: impl FnOnce() -> Result<(), Failure>) -> Result<
     let done = work();
     let text = FOR_FILE.take().unwrap_or_default();
     done?;
-    let mut half = file.as_os_str().to_owned();
-    half.push(".half");
-    let written = fs::write(&half, text).and_then(|()| fs::rename(&half, file));
-    written.map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
+    half::write(file, &text).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
 }
 
 /// Print `text`, without its colours where they are not wanted.

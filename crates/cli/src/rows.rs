@@ -123,7 +123,7 @@ pub(crate) fn write(path: &Path, columns: &str, rows: impl FnOnce(&mut To) -> Fi
         let mut sheet = Sheet::new(File::create(&part)?, columns)?;
         rows(&mut sheet)?;
         sheet.finish()?;
-        std::fs::rename(&part, path)
+        crate::half::becomes(&part, path)
     };
     written().map_err(|error| {
         // It may not even have been created.

@@ -63,6 +63,7 @@ impl Verb {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use blksched_workloads::fio::{is_option, is_own};
 
     #[test]
     fn fios_options_make_a_job_file_and_the_others_stay() {
@@ -94,8 +95,7 @@ mod tests {
         let mut both: Vec<String> = Vec::new();
         for verb in VERBS {
             let words = command.find_subcommand(verb).unwrap().get_arguments();
-            let names =
-                words.filter_map(|word| word.get_long()).filter(|name| blksched_workloads::fio::is_option(name));
+            let names = words.filter_map(|word| word.get_long()).filter(|name| is_option(name) && !is_own(name));
             both.extend(names.map(str::to_owned));
         }
         both.sort();

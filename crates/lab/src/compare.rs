@@ -174,7 +174,8 @@ fn notes(
     of_this: impl Iterator<Item = String>,
 ) -> Vec<String> {
     let gave_up = contenders.iter().zip(&runs.done).flat_map(|(contender, runs)| gave_up(contender, stage, runs));
-    stage.notes().into_iter().chain(of_this).chain(runs.notes()).chain(gave_up).collect()
+    let asked = notes_on(contenders);
+    stage.notes().into_iter().chain(asked).chain(of_this).chain(runs.notes()).chain(gave_up).collect()
 }
 
 /// What such predictions were checked against: this trace's own recorded latencies first.
@@ -264,7 +265,6 @@ fn remarks_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measur
     let mut notes = stage.cpu_notes(scene);
     notes.extend(processors::note(measured, scene.host.cpu_name()));
     notes.extend(of_no_cost(contenders, scene));
-    notes.extend(notes_on(contenders));
     notes.extend(unthrottled(contenders, scene.wbt_lat_usec));
     notes.extend(notes_on_files(contenders, &stage.plan));
     notes

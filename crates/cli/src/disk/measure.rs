@@ -107,7 +107,7 @@ impl<'a> Half<'a> {
     }
 
     fn becomes(&self, text: &str) -> Result<(), Failure> {
-        let written = fs::write(&self.half, text).and_then(|()| fs::rename(&self.half, self.out));
+        let written = fs::write(&self.half, text).and_then(|()| crate::half::becomes(&self.half, self.out));
         written.map_err(|error| Failure::Outside(format!("{}: {error}", self.out.display())))
     }
 }

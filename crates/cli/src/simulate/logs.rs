@@ -11,6 +11,7 @@ use blksched_workloads::fio::LogNames;
 use blksched_workloads::{JobPlan, Plan};
 
 use crate::failure::Failure;
+use crate::half;
 
 /// Writes every log of a run; returns notes on those that were cut off.
 pub(super) fn write(plan: &Plan, findings: &Findings) -> Result<Vec<String>, Failure> {
@@ -53,7 +54,7 @@ fn names(job: &JobPlan, nth: usize) -> Vec<(LogKind, PathBuf)> {
 
 fn replace(path: &Path, text: &str) -> Result<(), Failure> {
     let beside = PathBuf::from(format!("{}.{}.tmp", path.display(), std::process::id()));
-    let written = fs::write(&beside, text).and_then(|()| fs::rename(&beside, path));
+    let written = fs::write(&beside, text).and_then(|()| half::becomes(&beside, path));
     written.map_err(|error| {
         // An incomplete log is of no use.
         let _ = fs::remove_file(&beside);

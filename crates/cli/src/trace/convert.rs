@@ -72,7 +72,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
         return Err(Failure::Input(format!("{text}: no I/O is left, so nothing is written")));
     }
     writer.finish().map_err(outside)?;
-    fs::rename(&half.0, out).map_err(outside)?;
+    crate::half::becomes(&half.0, out).map_err(outside)?;
     crate::output::warn(&format!("{}: {written} I/Os", out.display()));
     Ok(())
 }
