@@ -21,7 +21,6 @@ mod why;
 use blksched::Catalogue;
 use blksched_lab::scene::{Contender, Stage, notes_on, notes_on_files, unthrottled};
 use blksched_lab::{Compared, Scene};
-use blksched_measure::Table;
 
 use crate::failure::Failure;
 use crate::input::in_turn;
@@ -127,7 +126,7 @@ pub(crate) fn rendered(compared: &Compared) -> (String, String, String) {
 #[cfg(feature = "sweep")]
 fn html(compared: &Compared) -> String {
     let tables = tables::all(&compared.measured, compared.stage.plan.has_programs(), false);
-    tables.iter().chain(&extra::worth(&compared.worth)).map(Table::html).collect()
+    tables.iter().chain(&extra::worth(&compared.worth)).map(blksched_measure::Table::html).collect()
 }
 
 /// The answer, and everything that was found.
