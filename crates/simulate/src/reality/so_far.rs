@@ -5,6 +5,7 @@
 //! a constant delay). No sentence here may claim more.
 
 use blksched_disks::Model;
+use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::{JobPlan, Plan};
 
 const TABLE: &str = include_str!("so_far.tsv");
@@ -27,21 +28,27 @@ pub enum LoadClass {
     Programs,
     /// A recorded trace.
     Replays,
+    /// Files on ext4 or xfs, whatever is done with them: `tests/file_systems.rs` writes their figures into docs/host.md.
+    FileSystem,
 }
 
 impl LoadClass {
     /// All of them.
-    pub const ALL: [LoadClass; 6] = [
+    pub const ALL: [LoadClass; 7] = [
         LoadClass::Direct,
         LoadClass::PageCache,
         LoadClass::Fsync,
         LoadClass::Groups,
         LoadClass::Programs,
         LoadClass::Replays,
+        LoadClass::FileSystem,
     ];
 
     /// The classes of this plan: one or more.
     pub fn of(plan: &Plan) -> Vec<LoadClass> {
+        if plan.fs != FsKind::None {
+            return vec![LoadClass::FileSystem];
+        }
         let any = |is: fn(&JobPlan) -> bool| plan.jobs.iter().any(is);
         let has = [
             (LoadClass::PageCache, any(|job| job.is_buffered)),
@@ -63,6 +70,7 @@ impl LoadClass {
             LoadClass::Groups => "control groups",
             LoadClass::Programs => "programs such as dd",
             LoadClass::Replays => "replayed traces",
+            LoadClass::FileSystem => "ext4 and xfs",
         }
     }
 }
@@ -163,6 +171,9 @@ fn of_class(known: &[&SoFar], class: LoadClass) -> String {
     // Where no two schedulers really differ, any is the best.
     let verdicts = if sum(|one| one.pairs).1 > 0 { sum(|one| one.verdicts) } else { (0, 0) };
     match (sum(|one| one.within), verdicts) {
+        ((_, 0), _) if class == LoadClass::FileSystem => {
+            format!("{name}: compared on a disk of constant speed alone (docs/host.md)")
+        }
         ((_, 0), _) => format!("{name}: never compared"),
         ((near, cells), (_, 0)) => format!("{name}: {near} of {cells} rates within 20 %"),
         ((near, cells), (right, jobs)) => {
@@ -228,6 +239,12 @@ mod tests {
         assert!(fixed.contains("on an emulated disk of constant speed, never on a real drive: "), "{fixed}");
         let array = said("raid5:4xhdd-7200", "direct=1\nrw=read");
         assert!(array.ends_with("; arrays: never compared."), "{array}");
+    }
+
+    #[test]
+    fn a_file_system_does_not_borrow_the_figures_of_raw_files() {
+        let said = said("hdd-7200", "rw=write\nfsync=1\n; blksched: fs=ext4");
+        assert!(said.ends_with(": ext4 and xfs: compared on a disk of constant speed alone (docs/host.md)."), "{said}");
     }
 
     #[test]
