@@ -28,7 +28,7 @@ pub enum LoadClass {
     Programs,
     /// A recorded trace.
     Replays,
-    /// Files on ext4 or xfs, whatever is done with them: `tests/file_systems.rs` writes their figures into docs/host.md.
+    /// Files on ext4 or xfs, whatever is done there: `tests/file_systems.rs` writes their figures into docs/host.md.
     FileSystem,
 }
 
