@@ -21,7 +21,7 @@ use crate::verdict::cause::FigureCause;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
 use crate::verdict::processors;
-use crate::verdict::recorded::RecordedBeside;
+use crate::verdict::recorded::RecordedComparison;
 use crate::verdict::validation::Validation;
 use crate::verdict::words::{self, Differences};
 use crate::verdict::{JobRole, Proposal, Verdict};
@@ -49,7 +49,7 @@ pub struct Compared {
     /// The settings in force around each scheduler.
     pub used: Vec<(String, Trial)>,
     /// A trace's recorded figures beside the simulated ones.
-    pub recorded: Option<RecordedBeside>,
+    pub recorded: Option<RecordedComparison>,
 }
 
 impl Comparison {
@@ -101,7 +101,7 @@ impl Comparison {
         let worth = worth.transpose()?.unwrap_or_default();
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()).within(self.max_price));
-        let recorded = RecordedBeside::of(&stage, &runs.done[0], &contenders[0].name);
+        let recorded = RecordedComparison::of(&stage, &runs.done[0], &contenders[0].name);
         let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref())
             .or_else(|| never_ran(&measured[0], length.limit).map(Unranked::NeverRan));
         let action = action.filter(|_| unranked.is_none());
@@ -179,8 +179,8 @@ fn notes(
 }
 
 /// What such predictions were checked against: this trace's own recorded latencies first.
-fn checked(recorded: Option<&RecordedBeside>, validation: &Validation) -> String {
-    let lines: Vec<String> = recorded.map(RecordedBeside::brief).into_iter().chain([validation.brief()]).collect();
+fn checked(recorded: Option<&RecordedComparison>, validation: &Validation) -> String {
+    let lines: Vec<String> = recorded.map(RecordedComparison::brief).into_iter().chain([validation.brief()]).collect();
     lines.join(" ")
 }
 
@@ -222,11 +222,11 @@ fn never_ran(default: &Measured, time: Span) -> Option<String> {
 
 impl Unranked {
     /// `None` if schedulers can be ranked.
-    fn of(stage: &Stage, action: Option<&Action>, recorded: Option<&RecordedBeside>) -> Option<Unranked> {
+    fn of(stage: &Stage, action: Option<&Action>, recorded: Option<&RecordedComparison>) -> Option<Unranked> {
         if let Some(why) = &stage.workload.unranked {
             return Some(Unranked::Trace(format!("No ranking: the trace {why}.")));
         }
-        if let Some(why) = recorded.and_then(RecordedBeside::is_another_disk) {
+        if let Some(why) = recorded.and_then(RecordedComparison::is_another_disk) {
             return Some(Unranked::Trace(why));
         }
         recorded?.forbids(action?.chosen()?.score.ratio).map(Unranked::Model)

@@ -167,7 +167,7 @@ pub(crate) struct PyProposal {
 impl PyProposal {
     fn of(proposal: &Proposal) -> PyProposal {
         let Paired { ratio, low, high, .. } = proposal.times_better;
-        let say = |one: &Contrast| format!("{}: {}", one.job, one.say());
+        let sentence = |one: &Contrast| format!("{}: {}", one.job, one.sentence());
         PyProposal {
             scheduler: proposal.scheduler,
             name: proposal.to_string(),
@@ -175,8 +175,8 @@ impl PyProposal {
             times_better: ratio,
             interval: (low, high),
             p: proposal.p,
-            gains: proposal.gains.iter().map(say).collect(),
-            price: proposal.costs.iter().map(say).chain(proposal.stalls.iter().cloned()).collect(),
+            gains: proposal.gains.iter().map(sentence).collect(),
+            price: proposal.costs.iter().map(sentence).chain(proposal.stalls.iter().cloned()).collect(),
         }
     }
 }

@@ -199,7 +199,7 @@ mod tests {
             disk,
             seed: 1,
             limit: Span::MAX,
-            beside: Vec::new(),
+            other_disks: Vec::new(),
         };
         Length::fitting(&trial).unwrap().limit
     }

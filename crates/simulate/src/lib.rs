@@ -13,7 +13,6 @@
 //!
 //! Nothing here makes decisions: elevators, disks and sources do.
 
-mod beside;
 pub mod cpu;
 pub mod experiment;
 mod files;
@@ -22,6 +21,7 @@ mod grid;
 mod groups;
 mod hash;
 mod length;
+mod other_disks;
 mod qos;
 pub mod reality;
 pub mod recording;
@@ -32,10 +32,10 @@ mod used;
 mod wakes;
 mod world;
 
-pub use beside::Beside;
 pub use grid::Grid;
 pub use hash::TraceHash;
 pub use length::{Length, Phases};
+pub use other_disks::OtherDisk;
 pub use qos::{Point, TunedQos, tuned_qos};
 pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial, TrialError};
 pub use used::Used;

@@ -96,7 +96,7 @@ fn flood(disk: &Arc<DiskSpec>, none: &Choice, figures: &[u64; 6], percent: u64, 
         plan: Arc::new(plan),
         seed: 1,
         limit,
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let found = trial.simulate().map_err(|error| error.to_string())?;
     let all = found.merged(&(0..found.jobs.len()).collect::<Vec<_>>());

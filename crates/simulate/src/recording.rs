@@ -96,7 +96,7 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
 pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
-    if !stream.format().tells_place() {
+    if !stream.format().has_place() {
         return Err(format!(
             "{name}: {} cannot be replayed: {}",
             stream.format().title(),

@@ -15,10 +15,10 @@ use blksched_workloads::host::{HostKnobs, HostReport, Ticks, WriteBack};
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
-use crate::beside::{self, Beside};
 use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
 use crate::files;
 use crate::hash::TraceHash;
+use crate::other_disks::{self, OtherDisk};
 use crate::story::{Hears, ReasonTee, SharedOnlooker, StoriesAsked, Storyteller};
 use crate::trial_observer::TrialObserver;
 use crate::world::{Observer, RaceOdds, StandsStill, World};
@@ -154,7 +154,7 @@ pub struct Trial {
     /// The run ends after this much simulated time, if its jobs have not.
     pub limit: Span,
     /// Other disks of the same run, which may share its processes. Their results are not reported.
-    pub beside: Vec<Beside>,
+    pub other_disks: Vec<OtherDisk>,
 }
 
 /// The results of a simulation.
@@ -270,11 +270,11 @@ impl Trial {
         let mut joint = Joint::default();
         let observer = TrialObserver::new(&self.plan, is_told).before(onlooker);
         let world = self.world((&self.disk, &self.plan), listener, observer, &mut joint)?;
-        let mut world = world.with_work_told(L::works);
-        let beside =
-            self.beside.iter().map(|beside| self.world((&beside.disk, &beside.plan), NoListener, (), &mut joint));
-        let mut beside = beside.collect::<Result<Vec<_>, _>>()?;
-        beside::run(&mut world, &mut beside, Instant::ZERO + self.limit)?;
+        let mut world = world.with_work_hook(L::works);
+        let others =
+            self.other_disks.iter().map(|other| self.world((&other.disk, &other.plan), NoListener, (), &mut joint));
+        let mut others = others.collect::<Result<Vec<_>, _>>()?;
+        other_disks::run(&mut world, &mut others, Instant::ZERO + self.limit)?;
         Ok(self.result(world))
     }
 

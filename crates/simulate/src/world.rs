@@ -177,7 +177,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// The same, where `tell` reports to the queue's listener what the disk's medium does, and for which process.
-    pub fn with_work_told(mut self, tell: fn(&mut L, &Stint)) -> World<L, O> {
+    pub fn with_work_hook(mut self, tell: fn(&mut L, &Stint)) -> World<L, O> {
         self.disk.watch();
         self.tells_work = Some(tell);
         self

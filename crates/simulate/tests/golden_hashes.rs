@@ -83,7 +83,7 @@ fn rows() -> Vec<(String, Trial)> {
                     plan: plan.clone(),
                     seed: 0,
                     limit: Span::from_ms(limit_ms),
-                    beside: Vec::new(),
+                    other_disks: Vec::new(),
                 };
                 rows.push((format!("{disk} {workload} {era}"), trial));
             }

@@ -36,7 +36,7 @@ pub struct Preset {
     /// From where on its times count.
     pub side: RecordedSide,
     /// Whether it says what was read or written, and where.
-    pub tells_place: bool,
+    pub has_place: bool,
     header: Option<String>,
     first: Option<String>,
     time: Option<TimeLooks>,
@@ -99,14 +99,14 @@ impl Preset {
     pub fn described(described: &str, spec: Spec) -> Preset {
         let (name, described) = ("described".to_owned(), described.to_owned());
         let (title, source) = ("as described".to_owned(), "the command line".to_owned());
-        let (side, tells_place) = (RecordedSide::Submission, true);
+        let (side, has_place) = (RecordedSide::Submission, true);
         let (header, first, time) = (None, None, None);
-        Preset { name, title, source, spec, notes: Vec::new(), described, side, tells_place, header, first, time }
+        Preset { name, title, source, spec, notes: Vec::new(), described, side, has_place, header, first, time }
     }
 
     /// The format of a table whose header a program like biosnoop printed.
     pub fn of_snoop(beginning: &str) -> Option<Preset> {
-        let SnoopTable { spec, side, tells_place } = snoop::table(beginning)?;
+        let SnoopTable { spec, side, has_place } = snoop::table(beginning)?;
         let columns: Vec<String> = match &spec.shape {
             Shape::Columns { columns, .. } => columns.iter().map(ToString::to_string).collect(),
             _ => Vec::new(),
@@ -124,13 +124,13 @@ impl Preset {
         };
         let place_note = "the table has neither sector nor length, nor whether an I/O reads or writes: there are no \
                           figures about seeks and sizes, and it cannot be replayed (bcc's biosnoop records them)";
-        let notes = [Some(side_note), (!tells_place).then_some(place_note)];
-        let title = if tells_place { "biosnoop's or iosnoop's table" } else { "biosnoop.bt's table" };
+        let notes = [Some(side_note), (!has_place).then_some(place_note)];
+        let title = if has_place { "biosnoop's or iosnoop's table" } else { "biosnoop.bt's table" };
         Some(Preset {
             title: title.to_owned(),
             notes: notes.into_iter().flatten().map(str::to_owned).collect(),
             side,
-            tells_place,
+            has_place,
             ..Preset::described(&described, spec)
         })
     }
@@ -159,7 +159,7 @@ impl Preset {
             notes: file.notes,
             described,
             side: RecordedSide::Submission,
-            tells_place: true,
+            has_place: true,
             header: file.header,
             first: file.first,
             time: file.time,

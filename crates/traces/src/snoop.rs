@@ -33,7 +33,7 @@ pub struct SnoopTable {
     /// From where on times count.
     pub side: RecordedSide,
     /// Whether it says what was read or written, and where.
-    pub tells_place: bool,
+    pub has_place: bool,
 }
 
 /// What a header calls a column, and what it is.
@@ -77,10 +77,10 @@ pub fn table(beginning: &str) -> Option<SnoopTable> {
     if !has("process") || !has("response") {
         return None;
     }
-    let tells_place = has("op") && has("offset") && has("size");
+    let has_place = has("op") && has("offset") && has("size");
     let side = if has("queue") { RecordedSide::Scheduler } else { RecordedSide::Disk };
     let columns = words.iter().map(|word| Column::parse(word)).collect::<Result<Vec<_>, _>>().ok()?;
-    Some(SnoopTable { spec: Spec::of_tool(columns, at + 1), side, tells_place })
+    Some(SnoopTable { spec: Spec::of_tool(columns, at + 1), side, has_place })
 }
 
 /// The columns of a header; none if this line is not one.
@@ -111,7 +111,7 @@ mod tests {
                     0.010       cat            7       xvda1     R  8          512        0.00    5.00\n\
                     Detaching...\n";
         let (table, rows, processes) = rows(text);
-        assert_eq!((table.side, table.tells_place), (RecordedSide::Scheduler, true));
+        assert_eq!((table.side, table.has_place), (RecordedSide::Scheduler, true));
         assert_eq!((rows.len(), rows[0].op, rows[0].offset, rows[0].bytes), (2, ToldOp::Write, 13_092_560 * 512, 4096));
         assert_eq!((rows[0].response, rows[1].response), (Some(3_500_000), Some(5_000_000)));
         // 0.0005 s and 0.005 s, from a moment before the recording.
@@ -139,7 +139,7 @@ mod tests {
         let text = "Attaching 4 probes...\n\
                     TIME(ms)     DISK    COMM             PID    LAT(ms)\n\
                     611          nvme0n1 bash             4179         0\n";
-        assert!(!table(text).unwrap().tells_place);
+        assert!(!table(text).unwrap().has_place);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use blksched_lab::Compared;
 use blksched_lab::search::tune::KnobWorth;
 use blksched_lab::verdict::contrast::{ALPHA, between, times};
-use blksched_lab::verdict::recorded::{RecordedBeside, RecordedRow};
+use blksched_lab::verdict::recorded::{RecordedComparison, RecordedRow};
 use blksched_measure::{Cell, Column, Quantity, Table};
 
 /// All of them that the comparison has.
@@ -40,9 +40,9 @@ pub(super) fn worth(knobs: &[KnobWorth]) -> Option<Table> {
     Some(table)
 }
 
-pub(super) fn recorded(beside: &RecordedBeside) -> Table {
+pub(super) fn recorded(comparison: &RecordedComparison) -> Table {
     let mut table = Table::new(
-        format!("recorded, and simulated under {} on {}", beside.scheduler, beside.disk),
+        format!("recorded, and simulated under {} on {}", comparison.scheduler, comparison.disk),
         vec![
             Column::words("what", "what"),
             Column::numbers("ios", "recorded I/Os", Quantity::Count),
@@ -52,7 +52,7 @@ pub(super) fn recorded(beside: &RecordedBeside) -> Table {
             Column::numbers("times", "simulated / recorded", Quantity::Ratio),
         ],
     );
-    for RecordedRow { word, recorded, simulated } in &beside.rows {
+    for RecordedRow { word, recorded, simulated } in &comparison.rows {
         table.row([
             (*word).into(),
             recorded.ios.into(),

@@ -9,7 +9,7 @@ use blksched_lab::runs::Runs;
 use blksched_lab::runs::measured::Availability;
 use blksched_lab::scene::{BY_FILE, BY_WEIGHT, Stage, by_groups, contenders};
 use blksched_lab::verdict::action::{self, Action, Challenger};
-use blksched_lab::verdict::clones::{Told, told};
+use blksched_lab::verdict::clones::{JobDifference, by_job};
 use blksched_lab::verdict::contrast::{self, times};
 use blksched_lab::{Comparison, Scene, Watch};
 use blksched_workloads::QUESTIONS;
@@ -196,7 +196,8 @@ fn field(
 
 fn row(csv: &mut String, (workload, disk): (&str, &str), action: &Action, candidate: &Challenger) {
     let chosen = action.chosen().is_some_and(|chosen| std::ptr::eq(chosen, candidate));
-    let price: Vec<String> = told(candidate.costs.iter(), &action.default.jobs).iter().map(Told::with_job).collect();
+    let price: Vec<String> =
+        by_job(candidate.costs.iter(), &action.default.jobs).iter().map(JobDifference::with_job).collect();
     let _ = writeln!(
         csv,
         "{},{},{},{},{},{:.4},{:.4},{:.4},{:.5},{chosen},{},{}",

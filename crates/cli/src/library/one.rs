@@ -98,7 +98,7 @@ impl Simulation {
             let values = || rows.iter().map(|row| row.waited[cause.index()]);
             if values().any(|value| value > 0) {
                 let dir = rows.iter().find(|row| row.waited[cause.index()] > 0).map(|row| row.dir);
-                let name = dir.map(|dir| cause.seen_by(dir).to_string()).unwrap_or_default();
+                let name = dir.map(|dir| cause.name_for(dir).to_string()).unwrap_or_default();
                 let mut name = format!("waited_for_{}_ns", name.replace([' ', '\'', '-'], "_"));
                 if columns.iter().any(|(known, _)| *known == name) {
                     name = format!("waited_for_{}_ns", cause.index());

@@ -85,7 +85,7 @@ fn around(disk: &DiskSpec, catalogue: &Catalogue) -> Option<String> {
             plan,
             seed: 1,
             limit: Span::ZERO,
-            beside: Vec::new(),
+            other_disks: Vec::new(),
         };
         Some(((*name).to_owned(), trial))
     };

@@ -59,6 +59,6 @@ pub(crate) fn began(serving: Serving) -> &'static str {
 
 /// `reads ahead of it=1200; …` \[ns\], the longest first.
 fn causes(row: &DiskDecision) -> String {
-    let show = |(cause, span): &(Cause, Span)| format!("{}={}", cause.seen_by(row.dir), span.as_ns());
+    let show = |(cause, span): &(Cause, Span)| format!("{}={}", cause.name_for(row.dir), span.as_ns());
     quoted(&row.causes().iter().map(show).collect::<Vec<_>>().join("; "))
 }

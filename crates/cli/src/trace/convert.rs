@@ -48,7 +48,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
     if !rest.is_empty() {
         return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
     }
-    if !stream.format().tells_place() {
+    if !stream.format().has_place() {
         let title = stream.format().title();
         let why = stream.format().notes().join("; ");
         return Err(Failure::Input(format!("{}: {title} cannot be converted: {why}", trace.name())));

@@ -61,7 +61,7 @@ fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
     let rate =
         if seconds > 0.0 { format!(", {:.0} a second on average", info.ios() as f64 / seconds) } else { String::new() };
     let _ = writeln!(text, "  span: {seconds:.3}s, {} I/Os{rate}", info.ios());
-    if stream.format().tells_place() {
+    if stream.format().has_place() {
         for (kind, asked) in KINDS.iter().zip(&info.asked).filter(|(_, asked)| asked.ios > 0) {
             let _ = writeln!(text, "  {kind}: {}", in_words(asked, info.ios()));
         }
@@ -147,7 +147,7 @@ fn met(met: Met) -> Vec<String> {
 fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
     let met = stream.met();
     let fitness = info.fitness(stream.format(), met);
-    let places = stream.format().tells_place();
+    let places = stream.format().has_place();
     // A trace without kinds has all its I/Os in the first place.
     let names = if places { &KINDS[..] } else { &["unknown"] };
     let kinds: serde_json::Map<String, Value> = names

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use blksched_simulate::Beside;
+use blksched_simulate::OtherDisk;
 
 use super::Scene;
 use super::stage::Stage;
@@ -31,17 +31,17 @@ impl Stage {
             workloads.into_iter().zip(disks).map(|(workload, disk)| Stage::on(Arc::new(workload), disk, scene, files));
         let mut stages = stages.collect::<Result<Vec<_>, _>>()?;
         let joint: Vec<bool> = stages.iter().map(|stage| stage.plan.is_joint()).collect();
-        let all: Vec<(String, Beside)> = stages.iter().map(Stage::as_beside).collect();
+        let all: Vec<(String, OtherDisk)> = stages.iter().map(Stage::as_other_disk).collect();
         for nth in (0..stages.len()).filter(|&nth| joint[nth]) {
             let others = (0..all.len()).filter(|&other| other != nth && joint[other]);
-            stages[nth].beside = others.map(|other| all[other].clone()).collect();
+            stages[nth].other_disks = others.map(|other| all[other].clone()).collect();
         }
         Ok(stages)
     }
 
-    fn as_beside(&self) -> (String, Beside) {
+    fn as_other_disk(&self) -> (String, OtherDisk) {
         let name = self.workload.device.first().cloned().unwrap_or_default();
-        (name, Beside { disk: self.disk.clone(), plan: self.plan.clone() })
+        (name, OtherDisk { disk: self.disk.clone(), plan: self.plan.clone() })
     }
 }
 

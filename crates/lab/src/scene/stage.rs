@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
 use blksched_disks::{DiskSpec, Facts};
-use blksched_simulate::{Beside, Length, Surroundings, Trial};
+use blksched_simulate::{Length, OtherDisk, Surroundings, Trial};
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
 use super::Scene;
@@ -30,7 +30,7 @@ pub struct Stage {
     /// What is known of earlier predictions on this very disk, in words.
     pub validated: Option<String>,
     /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
-    pub beside: Vec<(String, Beside)>,
+    pub other_disks: Vec<(String, OtherDisk)>,
 }
 
 impl Stage {
@@ -60,7 +60,7 @@ impl Stage {
         let disk = files.disk(&disk_name)?;
         let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
         let validated = files.validated(&disk_name);
-        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, validated, beside: Vec::new() })
+        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, validated, other_disks: Vec::new() })
     }
 
     /// The scheduler that a present kernel chooses for such a disk.
@@ -128,7 +128,7 @@ impl Stage {
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.workload.notes(&self.plan);
         let others: Vec<String> =
-            self.beside.iter().map(|(name, beside)| format!("{name} on {}", beside.disk.name)).collect();
+            self.other_disks.iter().map(|(name, other)| format!("{name} on {}", other.disk.name)).collect();
         if !others.is_empty() {
             notes.push(format!(
                 "{} run at the same time: a process with I/Os on several disks waits on each for what it waited for on \
@@ -218,7 +218,7 @@ impl Stage {
             plan: self.plan.clone(),
             seed: scene.seed,
             limit,
-            beside: self.beside.iter().map(|(_, beside)| beside.clone()).collect(),
+            other_disks: self.other_disks.iter().map(|(_, other)| other.clone()).collect(),
         }
     }
 }

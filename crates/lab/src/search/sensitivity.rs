@@ -396,7 +396,7 @@ impl Sensitivity {
         let (of, rest) = (self.guesses(), self.fits.len() - self.tried);
         let turned: Vec<&Moved> = self.turned().collect();
         match (&turned[..], self.tried) {
-            ([first, ..], _) => format!("but it rests on guesses: {}", self.say(first)),
+            ([first, ..], _) => format!("but it rests on guesses: {}", self.movement(first)),
             ([], 0) => format!("we guessed {of}, and did not try whether they matter (--sensitivity does)"),
             ([], _) if rest == 0 => format!("we guessed {of}: no other choice changes the advice"),
             ([], tried) => {
@@ -427,7 +427,7 @@ impl Sensitivity {
         }
         let (alone, together): (Vec<&Moved>, Vec<&Moved>) = self.turned().partition(|moved| moved.changes.len() == 1);
         let say = |moved: &[&Moved]| {
-            let mut said: Vec<String> = moved.iter().take(SAID).map(|moved| self.say(moved)).collect();
+            let mut said: Vec<String> = moved.iter().take(SAID).map(|moved| self.movement(moved)).collect();
             if moved.len() > SAID {
                 said.push(format!("and {} more (--sensitivity shows them)", moved.len() - SAID));
             }
@@ -467,7 +467,7 @@ impl Sensitivity {
     }
 
     /// `with write_cache.share = 10% (30%; plausible: 10% to 60%) keep mq-deadline`.
-    fn say(&self, moved: &Moved) -> String {
+    fn movement(&self, moved: &Moved) -> String {
         let one = |(key, value): &(String, String)| match self.fits.iter().find(|fit| fit.key == *key) {
             Some(fit) => format!("{key} = {value} (here {}, plausible {} to {})", fit.value, fit.ends[0], fit.ends[1]),
             None => format!("{key} = {value}"),

@@ -17,7 +17,7 @@ use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
 use blksched_simulate::Length;
 
 use crate::runs::measured::{Availability, JobMeasure, Measured};
-use crate::verdict::clones::{Told, families, label, told};
+use crate::verdict::clones::{JobDifference, by_job, families, label};
 use crate::verdict::contrast::{ALPHA, Contrast, between, times};
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::{Bound, Goal, NamedGoal};
@@ -206,7 +206,7 @@ pub fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String
     let mut why = misses(here, goal);
     why.extend(stalls(here, default, |row| goal.protects(row)));
     let waited_for = |(job, ..): &(&JobMeasure, Figure, Modes)| job.role.0 != Role::Background;
-    why.extend(two_modes(here).filter(waited_for).map(|(job, figure, modes)| say_modes(job, &figure, &modes)));
+    why.extend(two_modes(here).filter(waited_for).map(|(job, figure, modes)| modes_sentence(job, &figure, &modes)));
     for (job, figure, modes) in two_modes(default).filter(waited_for) {
         let ours = figure.sample(here).map_or(f64::NAN, |sample| sample.mean());
         let is_better = match figure.what.higher_is_better() {
@@ -214,7 +214,7 @@ pub fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String
             false => ours * WORTH_IT < modes.low.1,
         };
         if !is_better {
-            let (said, ours) = (say_modes(job, &figure, &modes), figure.what.unit().show(ours));
+            let (said, ours) = (modes_sentence(job, &figure, &modes), figure.what.unit().show(ours));
             why.push(format!("under {} {said}, and {ours} is no better than the better mode", default.label()));
         }
     }
@@ -266,7 +266,7 @@ pub fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figu
 }
 
 /// Two modes of a job's figure as a sentence.
-pub fn say_modes(job: &JobMeasure, figure: &Figure, modes: &Modes) -> String {
+pub fn modes_sentence(job: &JobMeasure, figure: &Figure, modes: &Modes) -> String {
     let unit = figure.what.unit();
     let (low, high) = (unit.show(modes.low.1), unit.show(modes.high.1));
     let of = modes.low.0 + modes.high.0;
@@ -353,7 +353,7 @@ impl Action {
 
     /// What speaks against a candidate, however well it scores.
     pub fn objections(&self, candidate: &Challenger) -> Vec<String> {
-        let harms = self.is_dear(candidate).then(|| format!("it harms {}", self.say(&candidate.harms)));
+        let harms = self.is_dear(candidate).then(|| format!("it harms {}", self.clauses(&candidate.harms)));
         candidate.forbidden.iter().cloned().chain(harms).collect()
     }
 
@@ -373,7 +373,7 @@ impl Action {
                 let (why, times) = (candidate.forbidden.join("; "), times(candidate.score.ratio));
                 said.push(format!("Not {name}, although it is {times} better than {default} {}: {why}.", self.on()));
             } else if self.is_dear(candidate) {
-                let (gains, harms) = (self.say(&candidate.gains), self.say(&candidate.harms));
+                let (gains, harms) = (self.clauses(&candidate.gains), self.clauses(&candidate.harms));
                 said.push(format!("{name} helps {gains}; and it harms {harms}: choose with --goal."));
             }
         }
@@ -385,20 +385,20 @@ impl Action {
     }
 
     /// The first of these figures, job by job.
-    fn say(&self, contrasts: &[Contrast]) -> String {
-        let told = told(contrasts.iter(), &self.default.jobs);
-        told.iter().take(SAID).map(Told::with_job).collect::<Vec<_>>().join("; ")
+    fn clauses(&self, contrasts: &[Contrast]) -> String {
+        let jobs = by_job(contrasts.iter(), &self.default.jobs);
+        jobs.iter().take(SAID).map(JobDifference::with_job).collect::<Vec<_>>().join("; ")
     }
 
     fn proposal(&self, chosen: &Challenger) -> String {
         let mut text = format!("Use {}: {}", chosen.scheduler.label(), self.how_much(chosen));
         if !chosen.gains.is_empty() {
-            text += &format!(" ({})", self.say(&chosen.gains));
+            text += &format!(" ({})", self.clauses(&chosen.gains));
         }
         if !self.missed.is_empty() {
             text += &format!(". Under {}, {}", self.default.label(), self.missed.join("; "));
         }
-        let costs = (!chosen.costs.is_empty()).then(|| self.say(&chosen.costs));
+        let costs = (!chosen.costs.is_empty()).then(|| self.clauses(&chosen.costs));
         let price: Vec<String> = costs.into_iter().chain(chosen.stalls.iter().cloned()).collect();
         if !price.is_empty() {
             text += &format!(". The price: {}", price.join("; "));
@@ -467,7 +467,7 @@ impl Action {
     fn on(&self) -> &'static str {
         match &self.goal {
             Goal::Roles => "on each job's key figures",
-            Goal::Said(_) => "by your goal",
+            Goal::Clauses(_) => "by your goal",
             Goal::Named(named) => named.name(),
         }
     }

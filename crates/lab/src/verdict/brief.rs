@@ -6,7 +6,7 @@ use blksched::{Dir, Span};
 
 use super::action::{Action, Challenger, Kept, WORTH_IT};
 use super::cause::FigureCause;
-use super::clones::{families, label, told};
+use super::clones::{by_job, families, label};
 use super::contrast::{Contrast, between, times};
 use super::goal::{Goal, NamedGoal};
 use super::reach::beyond_reach;
@@ -260,10 +260,10 @@ impl BriefFrom<'_> {
         let mut named: Vec<String> = Vec::new();
         let mut jobs: Vec<String> = Vec::new();
         // A figure of each job first.
-        for told in told(contrasts.iter(), &self.measured[0].jobs) {
-            if !jobs.contains(&told.job) {
-                named.push(told.plain());
-                jobs.push(told.job);
+        for one in by_job(contrasts.iter(), &self.measured[0].jobs) {
+            if !jobs.contains(&one.job) {
+                named.push(one.plain());
+                jobs.push(one.job);
             }
         }
         named.truncate(NAMED);

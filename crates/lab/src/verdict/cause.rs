@@ -89,7 +89,7 @@ fn parts(dir: Dir, here: &Total, base: &Total) -> Vec<(String, f64, f64)> {
         }
     }
     for (&(cause, h), &(_, b)) in here.waited.iter().zip(&base.waited) {
-        let seen = cause.seen_by(dir);
+        let seen = cause.name_for(dir);
         match parts.iter_mut().find(|(known, _, _)| *known == seen) {
             Some(part) => (part.1, part.2) = (part.1 + h, part.2 + b),
             None => parts.push((seen, h, b)),

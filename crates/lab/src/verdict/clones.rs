@@ -38,7 +38,7 @@ pub fn label(jobs: &[JobMeasure], rows: &[usize]) -> String {
 }
 
 /// One figure of a job that differs.
-pub struct Told<'a> {
+pub struct JobDifference<'a> {
     /// The job's name, and its number of processes.
     pub job: String,
     /// The clones concerned, the first of which has the greatest difference if they were sorted so.
@@ -48,37 +48,37 @@ pub struct Told<'a> {
 }
 
 /// Merges the same figure of clones that moved in the same direction into one, in the order of their first.
-pub fn told<'a>(contrasts: impl Iterator<Item = &'a Contrast>, jobs: &[JobMeasure]) -> Vec<Told<'a>> {
+pub fn by_job<'a>(contrasts: impl Iterator<Item = &'a Contrast>, jobs: &[JobMeasure]) -> Vec<JobDifference<'a>> {
     let families = families(jobs);
     let family =
         |contrast: &Contrast| families.iter().position(|rows| rows.iter().any(|r| Some(*r) == contrast.figure.row));
-    let mut all: Vec<Told<'a>> = Vec::new();
+    let mut all: Vec<JobDifference<'a>> = Vec::new();
     for contrast in contrasts {
-        let is_same = |told: &&mut Told<'a>| {
-            let first = told.of[0];
+        let is_same = |one: &&mut JobDifference<'a>| {
+            let first = one.of[0];
             let (a, b) = (&first.figure, &contrast.figure);
             let way = (first.paired.ratio > 1.0) == (contrast.paired.ratio > 1.0);
             a.what == b.what && a.work == b.work && way && family(first) == family(contrast)
         };
         match all.iter_mut().find(is_same) {
-            Some(told) => told.of.push(contrast),
+            Some(one) => one.of.push(contrast),
             None => {
                 let rows = family(contrast).map_or(&[][..], |nth| &families[nth]);
                 let job = if rows.len() > 1 { label(jobs, rows) } else { contrast.job.clone() };
-                all.push(Told { job, of: vec![contrast], clones: rows.len() });
+                all.push(JobDifference { job, of: vec![contrast], clones: rows.len() });
             }
         }
     }
     all
 }
 
-impl Told<'_> {
+impl JobDifference<'_> {
     /// The sentence; for several clones "mean sync is 1.20 to 1.45 times longer (30.0ms to 42.0ms, not 25.0ms) for 5 of
     /// them".
-    pub fn say(&self) -> String {
+    pub fn sentence(&self) -> String {
         let [first, _, ..] = &self.of[..] else {
             let some = if self.clones > 1 { " for one of them" } else { "" };
-            return self.of[0].say() + some;
+            return self.of[0].sentence() + some;
         };
         let unit = first.figure.what.unit();
         let range = |pick: fn(&Contrast) -> f64| {
@@ -117,6 +117,6 @@ impl Told<'_> {
 
     /// The sentence, after the job's name.
     pub fn with_job(&self) -> String {
-        format!("{}: {}", self.job, self.say())
+        format!("{}: {}", self.job, self.sentence())
     }
 }

@@ -98,7 +98,7 @@ impl Contrast {
     }
 
     /// "mean read latency is 1.40 times longer (57.0ms, not 40.7ms; 1.31 to 1.49)".
-    pub fn say(&self) -> String {
+    pub fn sentence(&self) -> String {
         let (subject, unit) = (self.figure.subject(), self.figure.what.unit());
         let up = self.paired.ratio > 1.0;
         let direction = direction(unit == Quantity::Time, up);
@@ -169,11 +169,11 @@ mod tests {
     fn a_ratio_and_the_figures_beside_it_are_of_the_same_mean() {
         // In two of three runs it stands still, nearly: the mean of the ratios is far from the ratio of the means.
         let (few, base) = ([1e3, 1e3, 40e6], [500e6, 501e6, 499e6]);
-        let said = contrast(&few, &base).say();
+        let said = contrast(&few, &base).sentence();
         assert!(said.starts_with("read bandwidth is 37 times lower (12.7MiB/s, not 477MiB/s"), "{said}");
-        let said = contrast(&[1e3, 1e3, 2e3], &base).say();
+        let said = contrast(&[1e3, 1e3, 2e3], &base).sentence();
         assert_eq!(said, "read bandwidth is 1333B/s, not 477MiB/s", "so far apart, no ratio says more");
-        let said = contrast(&[250e6, 251e6, 249e6], &base).say();
+        let said = contrast(&[250e6, 251e6, 249e6], &base).sentence();
         assert!(said.starts_with("read bandwidth is 2.00 times lower (238MiB/s, not 477MiB/s; 1.9"), "{said}");
     }
 }

@@ -71,7 +71,7 @@ pub enum Goal {
     /// One figure of all jobs together.
     Named(NamedGoal),
     /// As the user specified.
-    Said(Vec<Clause>),
+    Clauses(Vec<Clause>),
 }
 
 /// One figure that counts.
@@ -130,7 +130,7 @@ impl Goal {
         }
         let within = |text: &str| format!("--goal: {}", text.trim());
         let clauses = said.split(',').map(|text| clause(text, jobs).map_err(|error| error.within(within(text))));
-        clauses.collect::<Result<_, _>>().map(Goal::Said)
+        clauses.collect::<Result<_, _>>().map(Goal::Clauses)
     }
 
     /// The name for machines and headings.
@@ -138,7 +138,7 @@ impl Goal {
         match self {
             Goal::Roles => BALANCE.to_owned(),
             Goal::Named(named) => named.word().to_owned(),
-            Goal::Said(clauses) => clauses.iter().map(|clause| clause.text.as_str()).collect::<Vec<_>>().join(", "),
+            Goal::Clauses(clauses) => clauses.iter().map(|clause| clause.text.as_str()).collect::<Vec<_>>().join(", "),
         }
     }
 
@@ -147,7 +147,7 @@ impl Goal {
         let all = |what, work| vec![vec![Figure { row: None, work, what }]];
         match self {
             Goal::Roles => by_role(base),
-            Goal::Said(clauses) => {
+            Goal::Clauses(clauses) => {
                 clauses.iter().filter(|clause| clause.bound.is_none()).map(|clause| clause.figures.clone()).collect()
             }
             Goal::Named(named) => match named {
@@ -164,7 +164,7 @@ impl Goal {
     /// Whether this row must not come to a standstill: where the goal names jobs, only those.
     pub fn protects(&self, row: usize) -> bool {
         match self {
-            Goal::Said(clauses) => {
+            Goal::Clauses(clauses) => {
                 clauses.iter().flat_map(|clause| &clause.figures).any(|figure| figure.row == Some(row))
             }
             Goal::Roles | Goal::Named(_) => true,
@@ -173,7 +173,7 @@ impl Goal {
 
     /// The clauses that must be kept.
     pub fn bounds(&self) -> impl Iterator<Item = (&Clause, Bound)> {
-        let clauses: &[Clause] = if let Goal::Said(clauses) = self { clauses } else { &[] };
+        let clauses: &[Clause] = if let Goal::Clauses(clauses) = self { clauses } else { &[] };
         clauses.iter().filter_map(|clause| Some((clause, clause.bound?)))
     }
 }

@@ -53,7 +53,7 @@ fn alarms(scheduler: &str, disk: &str, limit_ms: u64, seeds: u64) -> usize {
         plan: plan.clone(),
         seed: 0,
         limit,
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let table = |nth: u64| {
         let own = (0..seeds).map(|seed| nth * seeds + seed).collect();

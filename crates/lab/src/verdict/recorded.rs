@@ -22,7 +22,7 @@ pub struct RecordedRow {
 
 /// A trace's own latencies beside those of the first scheduler's runs.
 #[derive(Clone, Debug)]
-pub struct RecordedBeside {
+pub struct RecordedComparison {
     /// The scheduler of the simulated ones.
     pub scheduler: String,
     /// The disk of the simulated ones.
@@ -31,9 +31,9 @@ pub struct RecordedBeside {
     pub rows: Vec<RecordedRow>,
 }
 
-impl RecordedBeside {
+impl RecordedComparison {
     /// `None` if the trace holds no latencies, or only of directions that were not simulated.
-    pub fn of(stage: &Stage, runs: &[Outcome], scheduler: &str) -> Option<RecordedBeside> {
+    pub fn of(stage: &Stage, runs: &[Outcome], scheduler: &str) -> Option<RecordedComparison> {
         let (recorded, disk) = (&stage.workload.took, &stage.disk.name);
         let row = |&(work, recorded): &(Work, Took)| {
             let jobs = || runs.iter().flat_map(|run| &run.jobs).map(|job| job.done[work as usize]);
@@ -43,7 +43,7 @@ impl RecordedBeside {
             (ios > 0 && recorded.mean > 0.0).then(|| RecordedRow { word, recorded, simulated: total / ios as f64 })
         };
         let rows: Vec<RecordedRow> = recorded.iter().filter_map(row).collect();
-        (!rows.is_empty()).then(|| RecordedBeside { scheduler: scheduler.to_owned(), disk: disk.to_owned(), rows })
+        (!rows.is_empty()).then(|| RecordedComparison { scheduler: scheduler.to_owned(), disk: disk.to_owned(), rows })
     }
 
     /// The model's greatest error as a ratio, in either direction.
@@ -89,26 +89,26 @@ impl RecordedBeside {
 mod tests {
     use super::*;
 
-    fn beside(recorded: f64, simulated: f64) -> RecordedBeside {
+    fn comparison(recorded: f64, simulated: f64) -> RecordedComparison {
         let recorded = Took { ios: 10, mean: recorded, p99: recorded };
         let rows = vec![RecordedRow { word: "read", recorded, simulated }];
-        RecordedBeside { scheduler: "none".to_owned(), disk: "fixed".to_owned(), rows }
+        RecordedComparison { scheduler: "none".to_owned(), disk: "fixed".to_owned(), rows }
     }
 
     #[test]
     fn a_difference_below_the_models_own_error_is_not_claimed() {
-        let said = beside(100.0, 130.0).forbids(1.2).unwrap();
+        let said = comparison(100.0, 130.0).forbids(1.2).unwrap();
         assert!(said.contains("by a factor of 1.30") && said.contains("only by a factor of 1.20"), "{said}");
-        assert!(beside(130.0, 100.0).forbids(1.2).is_some(), "too fast is as wrong as too slow");
-        assert_eq!(beside(100.0, 110.0).forbids(1.2), None);
+        assert!(comparison(130.0, 100.0).forbids(1.2).is_some(), "too fast is as wrong as too slow");
+        assert_eq!(comparison(100.0, 110.0).forbids(1.2), None);
     }
 
     #[test]
     fn a_model_that_misses_by_more_than_a_factor_of_two_is_another_disk() {
-        assert_eq!(beside(100.0, 200.0).is_another_disk(), None);
-        assert_eq!(beside(200.0, 100.0).is_another_disk(), None);
-        let said = beside(100.0, 201.0).is_another_disk().unwrap();
+        assert_eq!(comparison(100.0, 200.0).is_another_disk(), None);
+        assert_eq!(comparison(200.0, 100.0).is_another_disk(), None);
+        let said = comparison(100.0, 201.0).is_another_disk().unwrap();
         assert!(said.contains("a factor of 2.0") && said.contains("`blksched disk fit`"), "{said}");
-        assert!(beside(201.0, 100.0).is_another_disk().is_some(), "too fast is as wrong as too slow");
+        assert!(comparison(201.0, 100.0).is_another_disk().is_some(), "too fast is as wrong as too slow");
     }
 }

@@ -9,8 +9,8 @@ use blksched_measure::Work;
 use super::cause::FigureCause;
 use super::reach::beyond_reach;
 use crate::runs::measured::{JobMeasure, Measured};
-use crate::verdict::action::{say_modes, two_modes};
-use crate::verdict::clones::{Told, families, label, told};
+use crate::verdict::action::{modes_sentence, two_modes};
+use crate::verdict::clones::{JobDifference, by_job, families, label};
 use crate::verdict::contrast::{ALPHA, Contrast};
 
 /// At most this many differences are named per job.
@@ -38,7 +38,7 @@ pub fn differences(measured: &[Arc<Measured>], contrasts: &[Vec<Contrast>]) -> D
     }
     for here in measured {
         let say = |(job, figure, modes): (&JobMeasure, _, _)| {
-            format!("{}: {}.", here.label(), say_modes(job, &figure, &modes))
+            format!("{}: {}.", here.label(), modes_sentence(job, &figure, &modes))
         };
         sentences.extend(two_modes(here).map(say));
     }
@@ -75,13 +75,13 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> (Strin
         let is_of = |c: &&Contrast| c.figure.row.is_some_and(|row| rows.contains(&row));
         let mut of_job: Vec<&Contrast> = beyond.iter().copied().filter(is_of).collect();
         of_job.sort_by(|a, b| b.times().total_cmp(&a.times()));
-        let mut of_job = told(of_job.into_iter(), &base.jobs);
+        let mut of_job = by_job(of_job.into_iter(), &base.jobs);
         of_job.truncate(SAID);
         match of_job.first() {
             Some(first) => {
-                let figures: Vec<String> = of_job.iter().map(Told::say).collect();
+                let figures: Vec<String> = of_job.iter().map(JobDifference::sentence).collect();
                 jobs.push(format!("{}: {}", first.job, figures.join(", ")));
-                said.extend(of_job.iter().map(|told| told.of[0]));
+                said.extend(of_job.iter().map(|one| one.of[0]));
             }
             None => same.push(rows),
         }

@@ -103,7 +103,7 @@ impl Cause {
     }
 
     /// The cause as it appears to a waiting request of direction `waiting`: `writes begun while no reads waited`.
-    pub fn seen_by(self, waiting: Dir) -> String {
+    pub fn name_for(self, waiting: Dir) -> String {
         match self {
             Cause::Serving(Serving::Batch(dir, _)) if dir == waiting => format!("{dir}s ahead of it"),
             Cause::Serving(Serving::Batch(dir, by)) => match by {
@@ -162,8 +162,8 @@ mod tests {
     #[test]
     fn own_requests_ahead_are_one_thing_whatever_began_their_batch() {
         let reads = Cause::Serving(Serving::Batch(Dir::Read, BeganBy::Alone));
-        assert_eq!(reads.seen_by(Dir::Read), "reads ahead of it");
-        assert_eq!(reads.seen_by(Dir::Write), "reads begun while no writes waited");
+        assert_eq!(reads.name_for(Dir::Read), "reads ahead of it");
+        assert_eq!(reads.name_for(Dir::Write), "reads begun while no writes waited");
     }
 
     #[test]

@@ -12,7 +12,7 @@ impl Waiting {
     pub fn in_words(&self, dir: Dir) -> Vec<(String, Span)> {
         let mut words: Vec<(String, Span)> = Vec::new();
         for (cause, span) in Cause::all().map(|cause| (cause, self.on(cause))).filter(|(_, span)| !span.is_zero()) {
-            let phrase = cause.seen_by(dir);
+            let phrase = cause.name_for(dir);
             match words.iter_mut().find(|(known, _)| *known == phrase) {
                 Some((_, sum)) => *sum += span,
                 None => words.push((phrase, span)),

@@ -103,7 +103,7 @@ fn trial(elevator: &str, planned: &Planned, surroundings: Surroundings, limit: S
         plan: planned.plan.clone(),
         seed: 1,
         limit,
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     }
 }
 

@@ -48,7 +48,7 @@ impl ExperimentRun {
         }
         let world = World::new(queue, disk, sources, observer);
         let world = match asked.reasons {
-            Keeps::All => world.with_work_told(|ear: &mut Ear, stint| works(&mut ear.reasons, stint)),
+            Keeps::All => world.with_work_hook(|ear: &mut Ear, stint| works(&mut ear.reasons, stint)),
             Keeps::Counts | Keeps::Nothing => world,
         };
         let write_back = scene.surroundings.write_back(&scene.elevator);

@@ -53,7 +53,7 @@ impl Bench {
                 plan: plan.clone(),
                 seed,
                 limit: self.limit,
-                beside: Vec::new(),
+                other_disks: Vec::new(),
             };
             let findings = trial.simulate().map_err(|error| error.to_string())?;
             for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {

@@ -93,8 +93,8 @@ impl Format {
     }
 
     /// Whether it says what was read or written, and where.
-    pub fn tells_place(&self) -> bool {
-        !matches!(self, Format::Text(preset) if !preset.tells_place)
+    pub fn has_place(&self) -> bool {
+        !matches!(self, Format::Text(preset) if !preset.has_place)
     }
 
     /// The same with this beginning, if it has a kernel's events.

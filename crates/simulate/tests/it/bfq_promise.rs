@@ -40,7 +40,7 @@ fn read_ms(elevator: &str, disk: &str, others: &str) -> f64 {
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_secs(8),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let findings = trial.simulate().unwrap();
     findings.jobs[0].record.read.clat.mean() / 1e6

@@ -23,7 +23,7 @@ fn run_with(jobs: &str, host: &str, elevator: &str, seconds: u64) -> Findings {
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_secs(seconds),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     trial.simulate().unwrap()
 }
@@ -183,7 +183,7 @@ fn every_buffered_io_completes_under_every_elevator_with_few_slots_every_plug_an
                 plan: plan.clone(),
                 seed: 3,
                 limit: Span::from_secs(1000),
-                beside: Vec::new(),
+                other_disks: Vec::new(),
             };
             let found = trial.simulate().unwrap();
             assert!(found.finished, "{era} with {n} slots and {plugging:?} left something behind");

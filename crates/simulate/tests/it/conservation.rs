@@ -37,7 +37,7 @@ fn run(elevator: &str, disk: &str, surroundings: Surroundings) -> blksched_simul
         plan: Arc::new(plan),
         seed: 3,
         limit: Span::from_secs(1000),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     trial.simulate().unwrap()
 }
@@ -92,7 +92,7 @@ fn a_reader_beside_others_in_the_drive_is_given_the_time_of_its_own_reads() {
         plan: Arc::new(plan),
         seed: 3,
         limit: Span::from_secs(10),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let found = trial.simulate().unwrap();
     for job in &found.jobs {

@@ -26,7 +26,7 @@ fn trial(elevator: &str, disk: &str, jobs: &str, cpus: Option<HostCpus>) -> Tria
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_ms(20),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     }
 }
 

@@ -107,7 +107,7 @@ fn predicted(jobs: impl Iterator<Item = (FsKind, String)>) -> BTreeMap<CellKey, 
                     plan: plan.clone(),
                     seed,
                     limit: bench.limit,
-                    beside: Vec::new(),
+                    other_disks: Vec::new(),
                 };
                 let findings = trial.simulate().expect("it runs");
                 for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {

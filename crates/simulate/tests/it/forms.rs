@@ -90,7 +90,7 @@ fn held(text: &str) -> Held {
         latency: latency.map_or(0.0, |latency| latency.mean()),
         depth: info.depth().unwrap_or(0.0),
         ranks: info.fitness(stream.format(), stream.met()).ranks(),
-        places: stream.format().tells_place(),
+        places: stream.format().has_place(),
     }
 }
 

@@ -41,7 +41,7 @@ fn shares(elevator: &str, knobs: &[(String, i64)]) -> Vec<f64> {
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_secs(10),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let found = trial.simulate().unwrap();
     let given: Vec<f64> = found.jobs.iter().map(|job| job.share.given.as_ns() as f64).collect();

@@ -9,7 +9,7 @@ use blksched::{Catalogue, Span};
 use blksched_measure::{Reasons, Work};
 use blksched_simulate::recording::{Reading, in_memory, recording};
 use blksched_simulate::story::BlockTrace;
-use blksched_simulate::{Beside, Findings, Starts, Surroundings, Trial};
+use blksched_simulate::{Findings, OtherDisk, Starts, Surroundings, Trial};
 use blksched_workloads::Plan;
 use blksched_workloads::fio::JobFile;
 use blksched_workloads::replay::Replay;
@@ -38,7 +38,7 @@ fn trial(elevator: &str, disk: &str, plan: impl Fn(u64) -> Plan) -> Trial {
         plan: Arc::new(plan),
         seed: 5,
         limit: Span::from_secs(3600),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     }
 }
 
@@ -177,10 +177,10 @@ fn a_process_on_two_disks_waits_on_one_for_the_other() {
             plan
         })
     };
-    let beside = |trial: &Trial| Beside { disk: trial.disk.clone(), plan: trial.plan.clone() };
+    let other = |trial: &Trial| OtherDisk { disk: trial.disk.clone(), plan: trial.plan.clone() };
     let (a, b) = (one(0, "sata-2009"), one(1, "sata-ssd"));
-    let on_a = Trial { beside: vec![beside(&b)], ..a.clone() }.simulate().unwrap();
-    let on_b = Trial { beside: vec![beside(&a)], ..b.clone() }.simulate().unwrap();
+    let on_a = Trial { other_disks: vec![other(&b)], ..a.clone() }.simulate().unwrap();
+    let on_b = Trial { other_disks: vec![other(&a)], ..b.clone() }.simulate().unwrap();
     assert!(on_a.finished && on_b.finished);
     let of = |findings: &Findings, name: &str| {
         let job = findings.jobs.iter().find(|job| job.record.job.name.starts_with(name)).unwrap();

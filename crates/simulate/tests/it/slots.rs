@@ -22,7 +22,7 @@ fn trial(elevator: &str, disk: blksched_disks::DiskSpec, jobs: &str, around: Sur
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_secs(30),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     }
 }
 

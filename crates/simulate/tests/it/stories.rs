@@ -33,7 +33,7 @@ fn tell(jobs: &str, elevator: &str, disk: &str, around: Surroundings, asked: Sto
         plan: Arc::new(plan),
         seed: 3,
         limit,
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let teller = Rc::new(RefCell::new(trial.storyteller(asked)));
     let findings = trial.simulate_before(teller.clone(), Reasons::new()).unwrap();

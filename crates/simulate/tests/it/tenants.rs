@@ -53,7 +53,7 @@ fn shares(disk: &str, elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_secs(20),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let found = trial.simulate().unwrap();
     let given: Vec<f64> = found.jobs.iter().map(|job| job.share.given.as_ns() as f64).collect();

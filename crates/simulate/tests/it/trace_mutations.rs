@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
 use blksched_simulate::recording::{Damage, Reading, in_memory, recording};
-use blksched_simulate::{Beside, Surroundings, Trial};
+use blksched_simulate::{OtherDisk, Surroundings, Trial};
 use blksched_workloads::Plan;
 use blksched_workloads::replay::Replay;
 
@@ -52,7 +52,7 @@ fn trial(replay: Replay) -> Option<Trial> {
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_ms(20),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     })
 }
 
@@ -70,9 +70,9 @@ fn each_device_a_disk(bytes: Vec<u8>, said: &str) -> Option<()> {
     let recorded = recording(vec![in_memory("trace", bytes)], &reading).ok()?;
     let whole = Replay::of("trace", said, Arc::new(recorded.recording)).ok()?;
     let trials: Vec<Trial> = recorded.each.iter().filter_map(|of| trial(whole.on(of.device)?)).collect();
-    let beside = |trial: &Trial| Beside { disk: trial.disk.clone(), plan: trial.plan.clone() };
+    let other = |trial: &Trial| OtherDisk { disk: trial.disk.clone(), plan: trial.plan.clone() };
     let (first, others) = trials.split_first()?;
-    Trial { beside: others.iter().map(beside).collect(), ..first.clone() }.simulate().unwrap();
+    Trial { other_disks: others.iter().map(other).collect(), ..first.clone() }.simulate().unwrap();
     Some(())
 }
 

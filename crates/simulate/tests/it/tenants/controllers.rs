@@ -27,7 +27,7 @@ fn run(disk: &str, elevator: &str, jobs: &str, seconds: u64) -> Findings {
         plan: Arc::new(plan),
         seed: 1,
         limit: Span::from_secs(seconds),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     trial.simulate().unwrap()
 }

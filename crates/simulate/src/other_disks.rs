@@ -16,7 +16,7 @@ use crate::world::{Observer, StandsStill, World};
 
 /// A disk beside the trial's, with its part of the workload. Elevator, knobs and surroundings are the trial's.
 #[derive(Clone, Debug)]
-pub struct Beside {
+pub struct OtherDisk {
     /// The disk.
     pub disk: Arc<DiskSpec>,
     /// The workload's part there.
