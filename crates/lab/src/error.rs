@@ -75,6 +75,16 @@ impl Error {
         }
     }
 
+    /// With something in front of its message, if it is about a word or other input: `x.csv:colums=time: …`.
+    #[must_use]
+    pub(crate) fn within(self, whole: impl fmt::Display) -> Error {
+        match self {
+            Error::Word(error) => Error::Word(Box::new(error.within(whole))),
+            Error::Input(text) => Error::Input(format!("{whole}: {text}")),
+            other => other,
+        }
+    }
+
     /// Input that was not understood.
     pub fn input(text: impl ToString) -> Error {
         Error::Input(text.to_string())

@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
             )));
         }
     };
-    if change == Change::Part && !trace.is_filtered(&OnDisk).map_err(Failure::Input)? {
+    if change == Change::Part && !trace.is_filtered(&OnDisk)? {
         let why = "nothing to cut: expected device=, process=, from=, to= or op= after the name, as in";
         return Err(Failure::Input(format!("{text}: {why} {}:from=10s,to=20s", trace.name())));
     }
@@ -44,7 +44,7 @@ pub(super) fn run(arguments: &ConvertArguments, change: Change) -> Result<(), Fa
         return Err(Failure::Input(format!("{}: already exists; --force overwrites it", out.display())));
     }
     let bases = if change == Change::Anonymous { Some(Bases::of(&trace)?) } else { None };
-    let (stream, rest) = trace.stream(&OnDisk).map_err(Failure::Input)?;
+    let (stream, rest) = trace.stream(&OnDisk)?;
     if !rest.is_empty() {
         return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
     }
@@ -104,7 +104,7 @@ struct Bases {
 
 impl Bases {
     fn of(trace: &Trace) -> Result<Bases, Failure> {
-        let (mut stream, _) = trace.stream(&OnDisk).map_err(Failure::Input)?;
+        let (mut stream, _) = trace.stream(&OnDisk)?;
         let info = Info::of(&mut stream).map_err(Failure::Input)?;
         let devices = info.devices().into_iter().zip(1..);
         let devices = devices.map(|((device, share), number)| (device, (number, share.begin)));

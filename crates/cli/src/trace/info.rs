@@ -26,7 +26,7 @@ pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
         if seen.contains(&trace) {
             continue;
         }
-        let (mut stream, rest) = trace.stream(&OnDisk).map_err(Failure::Input)?;
+        let (mut stream, rest) = trace.stream(&OnDisk)?;
         if !rest.is_empty() {
             return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use blksched_measure::Work;
 use blksched_simulate::recording::{Begins, Damage, Devices, Format, KEYS, Reading, Recorded, Stream, Took, recording};
-use blksched_text::did_you_mean;
+use blksched_text::{did_you_mean, nearest};
 use blksched_traces::blkparse::Layout;
 use blksched_traces::columns::Spec;
 use blksched_traces::machine::Device;
@@ -14,7 +14,7 @@ use blksched_traces::presets::{Preset, presets};
 use blksched_workloads::replay::{PARAMETERS, Recording, Replay};
 
 use super::trace::Trace;
-use crate::error::Error;
+use crate::error::{Error, Expected, WordError};
 use crate::files::Files;
 
 /// Parameters of how a trace is read, besides a filter's.
@@ -26,39 +26,39 @@ impl Trace {
     ///
     /// # Errors
     /// If a file cannot be opened, or a parameter is not understood.
-    pub fn stream(&self, files: &dyn Files) -> Result<(Stream, String), String> {
+    pub fn stream(&self, files: &dyn Files) -> Result<(Stream, String), Error> {
         let (reading, rest) = self.reading(files)?;
-        Ok((Stream::open(files.open(&self.name)?, reading)?.without_plugs(), rest))
+        let opened = files.open(&self.name).and_then(|parts| Stream::open(parts, reading));
+        Ok((opened.map_err(Error::Input)?.without_plugs(), rest))
     }
 
     /// How it is to be read, and the parameters of its replay.
-    fn reading(&self, files: &dyn Files) -> Result<(Reading, String), String> {
-        let (reading, rest) =
-            reading(&self.said, files).map_err(|problem| format!("{}:{}: {problem}", self.name, self.said))?;
-        Ok((reading, rest))
+    fn reading(&self, files: &dyn Files) -> Result<(Reading, String), Error> {
+        reading(&self.said, files).map_err(|error| error.within(format_args!("{}:{}", self.name, self.said)))
     }
 
     /// Whether only a part of it is wanted.
     ///
     /// # Errors
     /// If a parameter is not understood.
-    pub fn is_filtered(&self, files: &dyn Files) -> Result<bool, String> {
+    pub fn is_filtered(&self, files: &dyn Files) -> Result<bool, Error> {
         Ok(!self.reading(files)?.0.filter.keeps_all())
     }
 
     /// Reads its files as one recording.
-    pub(super) fn read(&self, files: &dyn Files) -> Result<Recording, String> {
+    pub(super) fn read(&self, files: &dyn Files) -> Result<Recording, Error> {
         Ok(self.recorded(files)?.0.recording)
     }
 
-    fn recorded(&self, files: &dyn Files) -> Result<(Recorded, String), String> {
+    fn recorded(&self, files: &dyn Files) -> Result<(Recorded, String), Error> {
         let (reading, rest) = self.reading(files)?;
-        Ok((recording(files.open(&self.name)?, &reading)?, rest))
+        let recorded = files.open(&self.name).and_then(|parts| recording(parts, &reading));
+        Ok((recorded.map_err(Error::Input)?, rest))
     }
 
     /// Whether each of its devices becomes a disk.
     pub(super) fn is_each(&self, files: &dyn Files) -> Result<bool, Error> {
-        Ok(self.reading(files).map_err(Error::Input)?.0.filter.device == Devices::Each)
+        Ok(self.reading(files)?.0.filter.device == Devices::Each)
     }
 
     /// Loads the replay, and what to know about it.
@@ -70,7 +70,7 @@ impl Trace {
                 self.name
             )));
         }
-        let (recorded, rest) = self.recorded(files).map_err(Error::Input)?;
+        let (recorded, rest) = self.recorded(files)?;
         let replay = self.replay(&rest, Arc::new(recorded.recording))?;
         let fitness = recorded.fitness.to_string();
         let notes = self.told(&fitness, &recorded.notes);
@@ -81,7 +81,7 @@ impl Trace {
 
     /// Loads each of its devices likewise.
     pub(super) fn load_each(&self, files: &dyn Files) -> Result<Vec<Loaded>, Error> {
-        let (recorded, rest) = self.recorded(files).map_err(Error::Input)?;
+        let (recorded, rest) = self.recorded(files)?;
         let whole = self.replay(&rest, Arc::new(recorded.recording))?;
         let each = recorded.each.into_iter().filter_map(|of| {
             let mut replay = whole.on(of.device)?;
@@ -160,10 +160,10 @@ fn items(said: &str) -> Result<Vec<(String, String)>, String> {
 }
 
 /// How to read a trace, and the remaining parameters, which belong to the replay.
-fn reading(said: &str, files: &dyn Files) -> Result<(Reading, String), String> {
+fn reading(said: &str, files: &dyn Files) -> Result<(Reading, String), Error> {
     let (mut reading, mut rest, mut told) = (Reading::default(), Vec::new(), FormatTold::default());
-    for (key, value) in items(said)? {
-        if reading.filter.take(&key, &value)? {
+    for (key, value) in items(said).map_err(Error::Input)? {
+        if reading.filter.take(&key, &value).map_err(Error::Input)? {
             continue;
         }
         match key.as_str() {
@@ -175,18 +175,17 @@ fn reading(said: &str, files: &dyn Files) -> Result<(Reading, String), String> {
             "separator" => told.separator = Some(value),
             "skip_lines" => {
                 let lines = value.parse();
-                told.skip =
-                    lines.map_err(|_| format!("`{value}` is not a value of `skip_lines`: expected a number"))?;
+                told.skip = lines.map_err(|_| wrong_value(&key, &value, "a number", []))?;
             }
             "damage" => {
                 reading.damage = match value.as_str() {
                     "refused" => Damage::Refused,
                     "skipped" => Damage::Skipped,
-                    _ => return Err(format!("`{value}` is not a value of `damage`: expected refused or skipped")),
+                    _ => return Err(wrong_value(&key, &value, "refused or skipped", ["refused", "skipped"])),
                 }
             }
             _ if is_replays(&key) => rest.push(format!("{key}={value}")),
-            _ => return Err(unknown(&key)),
+            _ => return Err(unknown(&key).into()),
         }
     }
     reading.format = told.format(files)?;
@@ -198,11 +197,17 @@ fn is_replays(key: &str) -> bool {
     ["name", "start"].contains(&key) || PARAMETERS.iter().any(|parameter| parameter.name == key)
 }
 
-fn unknown(key: &str) -> String {
+fn wrong_value<const N: usize>(key: &str, value: &str, expected: &str, known: [&'static str; N]) -> Error {
+    let message = format!("`{value}` is not a value of `{key}`: expected {expected}");
+    WordError::new(Expected::Value, value, message).near(nearest(value, known)).into()
+}
+
+fn unknown(key: &str) -> WordError {
     let replays = PARAMETERS.iter().map(|parameter| parameter.name).chain(["name", "start"]);
     let all: Vec<&str> = READING.into_iter().chain(KEYS).chain(replays).collect();
     let near = did_you_mean(key, all.iter().copied());
-    format!("a trace has no `{key}`: expected one of {}{}", all.join(", "), near)
+    let message = format!("a trace has no `{key}`: expected one of {}{}", all.join(", "), near);
+    WordError::new(Expected::Setting, key, message).near(nearest(key, all))
 }
 
 /// The parameters of the format.
@@ -219,27 +224,26 @@ struct FormatTold {
 }
 
 impl FormatTold {
-    fn format(self, files: &dyn Files) -> Result<Option<Format>, String> {
+    fn format(self, files: &dyn Files) -> Result<Option<Format>, Error> {
         let separator = self.separator.as_deref().unwrap_or(",");
         let all = [&self.format, &self.columns, &self.line, &self.json, &self.blkparse];
         if all.into_iter().flatten().count() > 1 {
-            return Err(
-                "`format`, `columns`, `line`, `json` and `blkparse_format` exclude each other: expected one of \
-                        them"
-                    .to_owned(),
-            );
+            return Err(Error::input(
+                "`format`, `columns`, `line`, `json` and `blkparse_format` exclude each other: expected one of them",
+            ));
         }
         if let Some(format) = &self.blkparse {
             // Which events begin an I/O is seen when the file is opened.
-            return Layout::parse(format).map(|layout| Some(Format::BlkparseAs(Begins::Queue, Box::new(layout))));
+            let layout = Layout::parse(format).map_err(Error::Input)?;
+            return Ok(Some(Format::BlkparseAs(Begins::Queue, Box::new(layout))));
         }
         if let Some(json) = &self.json {
-            let spec = Spec::json(json, self.skip).map_err(|error| error.to_string())?;
+            let spec = Spec::json(json, self.skip).map_err(Error::input)?;
             return Ok(Some(Format::Text(Box::new(Preset::described(json, spec)))));
         }
         let spec = match (&self.format, &self.columns, &self.line) {
             (None, None, None) if self.separator.is_some() => {
-                return Err("`separator` needs `columns`, which is missing".to_owned());
+                return Err(Error::input("`separator` needs `columns`, which is missing"));
             }
             (None, None, None) => return Ok(None),
             (Some(name), None, None) => return named(name, files).map(Some),
@@ -248,24 +252,26 @@ impl FormatTold {
             _ => unreachable!("only one of them was given"),
         };
         let described = self.columns.or(self.line).unwrap_or_default();
-        let preset = Preset::described(&described, spec.map_err(|error| error.to_string())?);
+        let preset = Preset::described(&described, spec.map_err(Error::input)?);
         Ok(Some(Format::Text(Box::new(preset))))
     }
 }
 
 /// A format by its name, or by its description in a TOML file.
-fn named(name: &str, files: &dyn Files) -> Result<Format, String> {
+fn named(name: &str, files: &dyn Files) -> Result<Format, Error> {
     if let Some(preset) = presets().into_iter().find(|preset| preset.name == name) {
         return Ok(Format::Text(Box::new(preset)));
     }
     if name.ends_with(".toml") {
-        let text = files.text(name).map_err(|error| format!("{name}: {error}"))?;
-        let preset = Preset::read(name, &text).map_err(|error| format!("{name}: {error}"))?;
+        let text = files.text(name).map_err(|error| Error::Input(format!("{name}: {error}")))?;
+        let preset = Preset::read(name, &text).map_err(|error| Error::Input(format!("{name}: {error}")))?;
         return Ok(Format::Text(Box::new(preset)));
     }
     let names: Vec<String> = presets().into_iter().map(|preset| preset.name).collect();
-    let near = did_you_mean(name, names.iter().map(String::as_str));
-    Err(format!("`{name}` is not a format: expected one of {}, or a TOML file{}", names.join(", "), near))
+    let known = || names.iter().map(String::as_str);
+    let near = did_you_mean(name, known());
+    let message = format!("`{name}` is not a format: expected one of {}, or a TOML file{}", names.join(", "), near);
+    Err(WordError::new(Expected::Value, name, message).near(nearest(name, known())).into())
 }
 
 #[cfg(test)]
@@ -300,9 +306,16 @@ mod tests {
             (read.filter.device, read.damage, rest.as_str()),
             (Devices::One("8,0".to_owned()), Damage::Skipped, "timing=closed,scale=2")
         );
-        let wrong = |said: &str| reading(said, &NoFiles).unwrap_err();
+        let wrong = |said: &str| reading(said, &NoFiles).unwrap_err().to_string();
         assert!(wrong("colums=time").contains("did you mean `columns`?"));
         assert!(wrong("format=mrs").contains("did you mean `msr`?"));
+        for (said, word, near) in
+            [("colums=time", "colums", "columns"), ("format=mrs", "mrs", "msr"), ("damage=skiped", "skiped", "skipped")]
+        {
+            let error = Trace::of("x.csv", said).reading(&NoFiles).unwrap_err();
+            assert_eq!((error.word(), error.nearest()), (Some(word), Some(near)));
+            assert!(error.to_string().starts_with(&format!("x.csv:{said}: ")), "{error}");
+        }
         assert!(wrong("separator=;").contains("needs `columns`"));
         assert!(wrong("format=msr,columns=op,offset,size").contains("exclude each other"));
         assert!(wrong("damage=no").contains("expected refused or skipped"));

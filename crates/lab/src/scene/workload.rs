@@ -197,7 +197,7 @@ fn job_file(scene: &Scene, texts: &[Text], files: &dyn Files) -> Result<JobFile,
     let mut file = file.map_err(Error::Jobs)?;
     fits(&file, scene.fs)?;
     for name in file.traces() {
-        let read = Trace::of(&name, "").read(files);
+        let read = Trace::of(&name, "").read(files).map_err(|error| error.to_string());
         file.give_trace(&name, read);
     }
     Ok(file)
