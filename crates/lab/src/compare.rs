@@ -4,13 +4,15 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_simulate::{Length, Trial};
+use blksched_measure::Work;
+use blksched_simulate::Trial;
 
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::files::NoFiles;
 use crate::runs::Runs;
-use crate::runs::measured::{JobMeasure, Measured};
+use crate::runs::lasting::{Lasting, LongRuns};
+use crate::runs::measured::Measured;
 use crate::runs::outcome::Outcome;
 use crate::scene::{Contender, Scene, Stage, contenders, notes_on, notes_on_files, unthrottled, usual};
 use crate::search::sensitivity::{self, Sensitivity};
@@ -34,8 +36,8 @@ pub struct Compared {
     pub comparison: Comparison,
     /// The load on the disk, its warm-up cut off.
     pub stage: Stage,
-    /// How long each run was at most, and how much of it was warm-up.
-    pub length: Length,
+    /// How long each run was at most, how much of it was warm-up, and whether that was enough.
+    pub lasting: Lasting,
     /// The first seed.
     pub first: u64,
     /// The schedulers that were run, the first of which is the one with which the others are compared.
@@ -50,6 +52,20 @@ pub struct Compared {
     pub used: Vec<(String, Trial)>,
     /// A trace's recorded figures beside the simulated ones.
     pub recorded: Option<RecordedComparison>,
+}
+
+impl Compared {
+    /// The recommendation with its reasons; `None` if nothing can be ranked.
+    pub fn action(&self) -> Option<Action> {
+        let Verdict { goal, default, candidates, missed, unranked, .. } = &self.verdict;
+        unranked.is_none().then(|| Action {
+            goal: goal.clone(),
+            default: default.clone(),
+            candidates: candidates.clone(),
+            missed: missed.clone(),
+            max_price: self.comparison.max_price,
+        })
+    }
 }
 
 impl Comparison {
@@ -84,13 +100,14 @@ impl Comparison {
         let scene = &self.scene;
         let (stage, no_logs) = stage.without_logs();
         let mut contenders = self.contenders(&stage, catalogue)?;
-        let length = stage.settled(stage.length(scene, &contenders[0])?, scene, &contenders);
-        let stage = stage.cut(length);
-        let searched = |name| tune::search(self, catalogue, &stage, name, length.limit, watch);
+        let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);
+        let searched = |name| tune::search(self, catalogue, &stage.clone().cut(length), name, length.limit, watch);
         let tuned = self.tune.as_ref().map(|name| searched(name)).transpose()?;
         let (first, seeds) = self.held_back(tuned.as_ref(), &mut contenders);
-        let mut runs = Runs::new(self, &stage, &contenders, (length.limit, first), watch);
-        let goal = runs.more(seeds, self.goal.as_deref())?;
+        let long = LongRuns::of(self, (&stage, length), &contenders, (first, seeds), watch)?;
+        let LongRuns { stage, goal, lasting, done } = long;
+        let length = lasting.length;
+        let mut runs = Runs::new(self, &stage, &contenders, (length.limit, first), watch).continued(done);
         if self.until_sure {
             runs.until_sure(&goal)?;
         }
@@ -100,10 +117,11 @@ impl Comparison {
         let worth = of_tuned.map(|(tuned, best)| tuned.worth(self, &stage, best, &goal, length.limit));
         let worth = worth.transpose()?.unwrap_or_default();
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
-        let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()).within(self.max_price));
+        let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()).within(self.max_price).at_rest());
         let recorded = RecordedComparison::of(&stage, &runs.done[0], &contenders[0].name);
         let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref())
-            .or_else(|| never_ran(&measured[0], length.limit).map(Unranked::NeverRan));
+            .or_else(|| never_ran(&measured[0], &stage, length.limit).map(Unranked::NeverRan))
+            .or_else(|| action.as_ref().and_then(Action::too_short).map(Unranked::TooShort));
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
@@ -121,7 +139,7 @@ impl Comparison {
             action: action.as_ref(),
             unranked: unranked.as_deref(),
             causes: &causes,
-            limit: length.limit,
+            lasting: &lasting,
             hangs_on: hangs_on.as_ref(),
             checked: checked(recorded.as_ref(), &validation),
         };
@@ -146,7 +164,7 @@ impl Comparison {
         };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
         let comparison = self.clone();
-        Ok(Compared { comparison, stage, length, first, contenders, measured, verdict, worth, used, recorded })
+        Ok(Compared { comparison, stage, lasting, first, contenders, measured, verdict, worth, used, recorded })
     }
 
     /// The first seed and their number: what a search found is compared over seeds that it has not seen.
@@ -193,7 +211,7 @@ fn cut_short(measured: &[Arc<Measured>], time: Span) -> Option<String> {
         }
     }
     if !idle.is_empty() {
-        return Some(format!("did nothing in {time}: {}; --time makes the runs longer", idle.join(", ")));
+        return Some(format!("did nothing in {time}: {}; --effort or --time makes the runs longer", idle.join(", ")));
     }
     let some = measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished);
     some.then(|| format!("some runs were cut off after {time}; --time makes them longer"))
@@ -207,17 +225,30 @@ enum Unranked {
     Model(String),
     /// A job had not begun when the runs ended.
     NeverRan(String),
+    /// The halves of the runs say different things.
+    TooShort(String),
 }
 
-/// Which jobs had not begun when the runs ended: without them, nothing can be said. One that wanted the disk and got
-/// nothing has begun.
-fn never_ran(default: &Measured, time: Span) -> Option<String> {
-    let is_idle = |job: &JobMeasure| job.work.is_empty() && job.asked.mean() <= 0.0;
-    let is_idle = |rows: &&Vec<usize>| rows.iter().all(|&row| is_idle(&default.jobs[row]));
+/// Which jobs had not begun when the runs ended, or had not waited for the first of their syncs: without them, nothing
+/// can be said. One that wanted the disk and got nothing has begun.
+fn never_ran(default: &Measured, stage: &Stage, time: Span) -> Option<String> {
     let families = families(&default.jobs);
-    let idle: Vec<String> = families.iter().filter(is_idle).map(|rows| label(&default.jobs, rows)).collect();
-    let text = || format!("No verdict: {} never ran in {time}; --time makes the runs longer.", idle.join(", "));
-    (!idle.is_empty()).then(text)
+    let those = |is_so: &dyn Fn(usize) -> bool| -> Option<String> {
+        let all = families.iter().filter(|rows| rows.iter().all(|&row| is_so(row)));
+        let names: Vec<String> = all.map(|rows| label(&default.jobs, rows)).collect();
+        (!names.is_empty()).then(|| names.join(", "))
+    };
+    let is_idle = |row: usize| default.jobs[row].work.is_empty() && default.jobs[row].asked.mean() <= 0.0;
+    let longer = "--effort 10 or --time makes the runs longer";
+    if let Some(idle) = those(&is_idle) {
+        return Some(format!("No verdict: {idle} never ran in {time}; {longer}."));
+    }
+    let shown: Vec<Vec<usize>> = stage.plan.members_by_row();
+    let shown: Vec<&Vec<usize>> =
+        shown.iter().filter(|members| members.iter().any(|&job| stage.plan.jobs[job].report.shown)).collect();
+    let syncs = |row: usize| shown[row].iter().any(|&job| stage.plan.jobs[job].character.syncs);
+    let waits = |row: usize| syncs(row) && default.jobs[row].work(Work::Sync).is_none() && !default.finished;
+    those(&waits).map(|names| format!("No verdict: the first sync of {names} took longer than {time}; {longer}."))
 }
 
 impl Unranked {
@@ -234,7 +265,7 @@ impl Unranked {
 
     fn into_words(self) -> String {
         match self {
-            Unranked::Trace(text) | Unranked::Model(text) | Unranked::NeverRan(text) => text,
+            Unranked::Trace(text) | Unranked::Model(text) | Unranked::NeverRan(text) | Unranked::TooShort(text) => text,
         }
     }
 }
@@ -250,11 +281,11 @@ fn sentences(
         Some(Unranked::Trace(why) | Unranked::NeverRan(why)) => {
             Differences { sentences: vec![why.clone()], causes: Vec::new() }
         }
-        Some(Unranked::Model(_)) | None => words::differences(measured, contrasts),
+        Some(Unranked::Model(_) | Unranked::TooShort(_)) | None => words::differences(measured, contrasts),
     };
     sentences.extend(action::priorities(measured));
     sentences.extend(action.iter().filter(|_| measured.len() > 1).flat_map(|action| action.sentences()));
-    if let Some(Unranked::Model(why)) = unranked {
+    if let Some(Unranked::Model(why) | Unranked::TooShort(why)) = unranked {
         sentences.push(why.clone());
     }
     (sentences, causes)

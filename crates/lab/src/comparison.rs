@@ -3,6 +3,9 @@
 use crate::scene::Scene;
 use crate::verdict::price;
 
+/// The simulated work that a seed may cost: five are about ten seconds of a 2.5 GHz core.
+const MOST_WORK: f64 = 2e6;
+
 /// What to compare, and how thoroughly.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -28,6 +31,8 @@ pub struct Comparison {
     pub historical: bool,
     /// How many times worse a key figure of a job that somebody waits for may become for the sake of others, from 1.
     pub max_price: f64,
+    /// How much may be simulated: 1 is about ten seconds of a processor for five seeds, and this multiplies it.
+    pub effort: f64,
     /// Whether to ask what the verdict depends on.
     pub fits: FitSearch,
 }
@@ -57,7 +62,13 @@ impl Comparison {
             goal: None,
             historical: false,
             max_price: price::MOST,
+            effort: 1.0,
             fits: FitSearch::Tables,
         }
+    }
+
+    /// The simulated work that this many seeds may cost: requests, and pages in the page cache.
+    pub fn most_work(&self, seeds: u32) -> u64 {
+        (MOST_WORK * self.effort * f64::from(seeds)) as u64
     }
 }

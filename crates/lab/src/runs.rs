@@ -5,6 +5,7 @@
 //! the greatest number of tests (Bonferroni).
 
 pub mod cpu;
+pub mod lasting;
 pub mod measured;
 pub mod memory;
 pub mod outcome;
@@ -22,6 +23,7 @@ use crate::verdict::action::{self, WORTH_IT};
 use crate::verdict::contrast;
 use crate::verdict::goal::Goal;
 use crate::watch::Watch;
+use lasting::DoneRuns;
 use measured::Measured;
 use outcome::Outcome;
 
@@ -73,6 +75,16 @@ impl<'a> Runs<'a> {
             watch,
             undecided: false,
         }
+    }
+
+    /// The same after runs that were made.
+    pub fn continued(self, done: DoneRuns) -> Runs<'a> {
+        Runs { done: done.done, seeds: done.seeds, ..self }
+    }
+
+    /// The simulated work so far.
+    pub fn work(&self) -> u64 {
+        self.done.iter().flatten().map(|run| run.work).sum()
     }
 
     /// For how long all jobs were seen at most; without end if the user has set the length, who judges it then.

@@ -8,6 +8,7 @@ pub mod clones;
 pub mod contrast;
 pub mod figure;
 pub mod goal;
+pub mod halves;
 #[cfg(test)]
 mod null;
 pub mod price;

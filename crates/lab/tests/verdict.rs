@@ -96,7 +96,7 @@ fn with_a_late_job(time: Option<&str>) -> Comparison {
 #[test]
 fn a_job_that_never_ran_means_that_there_is_no_verdict() {
     let verdict = with_a_late_job(Some("3s")).answer().unwrap().verdict;
-    let said = "No verdict: late never ran in 3s; --time makes the runs longer.";
+    let said = "No verdict: late never ran in 3s; --effort 10 or --time makes the runs longer.";
     assert_eq!(verdict.unranked.as_deref(), Some(said), "{verdict}");
     assert!(verdict.sentences.iter().any(|sentence| sentence == said), "{verdict}");
     assert!(verdict.proposal.is_none() && verdict.kept.is_none(), "{verdict}");
@@ -118,7 +118,7 @@ fn a_job_that_waits_for_the_disk_all_the_time_has_run() {
 #[test]
 fn runs_whose_length_nobody_said_contain_a_job_that_begins_late() {
     let compared = with_a_late_job(None).answer().unwrap();
-    assert!(compared.length.limit > some_time("5s").unwrap(), "{:?}", compared.length);
+    assert!(compared.lasting.length.limit > some_time("5s").unwrap(), "{:?}", compared.lasting);
     let late = compared.measured[0].jobs.iter().find(|job| job.name == "late").expect("it is reported");
     assert!(!late.work.is_empty() && compared.verdict.unranked.is_none(), "{}", compared.verdict);
 }

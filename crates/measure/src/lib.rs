@@ -6,6 +6,7 @@
 //! * [`Reasons`] listens to the queue and splits every request's waiting over its causes.
 //! * [`Histogram`], [`Moments`], [`Spread`] and [`jain`] are the arithmetic; [`Sample`], [`Paired`] and [`holm`] decide
 //!   which differences over the seeds are significant.
+//! * [`Series`] is what a job did by time, and [`mser5`] says where a run's beginning ends.
 //! * [`Table`] is one value that prints as text, Markdown and JSON; [`Quantity`] formats its numbers.
 //! * [`fio_json`] prints a run as `fio --output-format=json` would.
 
@@ -19,7 +20,9 @@ mod quantity;
 mod reasons;
 mod record;
 mod sample;
+mod series;
 mod spread;
+mod steady;
 mod table;
 
 pub use due::{DiskClaim, due, misplaced};
@@ -38,5 +41,7 @@ pub use record::{
     ReportWishes, Shown, Unified, Work,
 };
 pub use sample::{Modes, Sample};
+pub use series::{Series, Stretch};
 pub use spread::{Spread, geometric_mean};
+pub use steady::mser5;
 pub use table::{Align, Borders, Cell, Column, Table};

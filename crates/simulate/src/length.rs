@@ -1,18 +1,30 @@
-//! The length of a run: long enough for the disk and for rare events, and no longer.
+//! The length of a run: long enough to contain what is judged, and no longer.
 //!
-//! **Rule** A pilot under the default scheduler, with the first seed, is doubled in length until 30 s have passed since
-//! every job began (`startdelay`) and left its `ramp_time`, which is longer than BFQ's weight raising of a new process,
-//! and it has seen 100 of each kind of I/O of its jobs, including fsyncs; or until more would keep a person waiting; or
-//! up to two minutes. Its cost is counted, not timed: requests (or I/Os, if memory serves them), and 64 KiB of data as
-//! much as a request, since each page passes the page cache. A pilot in which a job has done nothing yet may cost eight
-//! times as much. For jobs that end only by time, the first tenth of the run is warm-up, and completions in it do not
-//! count.
+//! **Rule** A pilot under the default scheduler, with the first seed, goes on until
+//!
+//! 1. every job has begun (start times, `startdelay`), has left its `ramp_time`, and has done some of its work after it,
+//!    an fsync too if it makes any; or has ended;
+//! 2. 30 s have passed since every job began to count, longer than any time-out or favour of a scheduler: BFQ favours
+//!    what is new for 3 to 25 s, mq-deadline serves a lower class after 10 s;
+//! 3. every job has done each kind of its work 100 times, fsyncs too;
+//! 4. what is due to its beginning ends in its first half, by [MSER-5](blksched_measure::mser5);
+//!
+//! or until two minutes have passed since every job began to count. If that costs too much, 1 suffices; and if that
+//! costs [many times as much](LATE), the runs do not contain every job, and the caller has to say so. The cost is
+//! counted, not timed ([`Findings::work`]), so that the length is the same on every machine.
+//!
+//! The warm-up is the longest beginning of a job that ends only by time, at least a twentieth of the run; completions
+//! in it do not count. Whether the other schedulers, too, have come to rest is seen in the runs themselves: their
+//! halves must agree, or they are [doubled](Length::doubled) by the caller.
 //!
 //! Jobs that wait for others whose `runtime` may end them make phases ([`Plan::phases`]): each phase needs the length
-//! that the disk needs, and the run is shared among them, so that no job is left out of a run shorter than the file's.
+//! that a run needs, and the run is shared among them, so that no job is left out of a run shorter than the file's. A
+//! tenth of each is warm-up.
 //!
 //! A run that is not repeated may cost more, so if all jobs end by themselves, it is not cut short: only two minutes,
-//! or twenty times that cost, end it.
+//! or a great cost, end it.
+
+mod pilot;
 
 use std::sync::Arc;
 
@@ -21,23 +33,24 @@ use blksched_measure::Work;
 use blksched_workloads::Plan;
 
 use crate::trial::{Findings, Trial, TrialError};
+use pilot::Pilot;
 
 /// Work done fewer times says little about its tail.
 const ENOUGH: u64 = 100;
-/// A pilot that has cost as much as this many requests is not extended.
-const MOST_REQUESTS: u64 = 100_000;
+/// The simulated work of a pilot beyond which it goes on only for jobs that have not begun.
+const MOST_WORK: u64 = 100_000;
 /// The same for jobs that all end by themselves, in a single run.
-const MOST_REQUESTS_ONCE: u64 = 20 * MOST_REQUESTS;
-/// The amount of data that costs as much as a request \[bytes\].
-const AS_A_REQUEST: u64 = 64 << 10;
-/// A pilot of this length is not extended either.
-const LONGEST: Span = Span::from_secs(120);
-/// The least length of a run, counted from when every job has begun; a pilot that costs too much ends earlier.
-const LEAST: Span = Span::from_secs(30);
-/// The length of the first pilot on a disk that does not spin, where much happens in little time.
-const FLASH: Span = Span::from_ms(125);
+const MOST_WORK_ONCE: u64 = 20 * MOST_WORK;
 /// A pilot in which a job has not begun may cost this many times as much.
 const LATE: u64 = 8;
+/// No run is longer once all jobs have begun.
+const LONGEST: Span = Span::from_secs(120);
+/// The length of a run once all jobs have begun, if it does not cost too much; of each phase, if there are several.
+const LEAST: Span = Span::from_secs(30);
+/// The part of a run that is warm-up at least: nothing begins in the middle of its work.
+const LEAST_WARM_UP: u64 = 20;
+/// Under another scheduler, or with another seed, jobs that end by themselves may take this many times as long.
+const SLOWER: u64 = 4;
 
 /// The length of runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,18 +72,9 @@ pub enum Phases {
     Whole,
 }
 
-/// What ends a run.
-#[derive(Clone, Copy)]
-enum RunEnds {
-    /// Enough has been seen.
-    Early,
-    /// Its jobs have ended.
-    ByItself,
-}
-
 impl Length {
-    /// Longer than any favour that a scheduler has for what is new (BFQ's: 3 to 25 s), counted from when every job has
-    /// begun.
+    /// Longer than any time-out or favour that a scheduler has (BFQ favours what is new for 3 to 25 s), counted from
+    /// when every job has begun.
     pub const MODES: Span = LEAST;
 
     /// Runs of this much simulated time.
@@ -78,51 +82,57 @@ impl Length {
         Length { limit, warm_up: limit / 10, phases: Phases::Share }
     }
 
-    /// The length that fits this trial, found by pilots, if it is run repeatedly.
+    /// The same twice as long, with a warm-up in proportion.
+    pub fn doubled(self) -> Length {
+        Length { limit: self.limit * 2, warm_up: self.warm_up * 2, ..self }
+    }
+
+    /// The length that fits this trial, found by a pilot, if it is run repeatedly. `effort` multiplies what a run may
+    /// cost.
     ///
     /// # Errors
-    /// If the elevator has no such knob.
-    pub fn fitting(trial: &Trial) -> Result<Length, TrialError> {
-        Length::by_pilots(trial, RunEnds::Early)
+    /// If the elevator has no such knob, or time stands still.
+    pub fn fitting(trial: &Trial, effort: f64) -> Result<Length, TrialError> {
+        let most = (MOST_WORK as f64 * effort) as u64;
+        match trial.plan.phases() {
+            1 => Ok(Pilot::of(trial, most)?.length()?),
+            phases => Length::of_phases(trial, most, u64::from(phases)),
+        }
     }
 
     /// The length that fits this trial, found by pilots, if it is run once.
     ///
     /// # Errors
-    /// If the elevator has no such knob.
+    /// As [`Length::fitting`].
     pub fn fitting_once(trial: &Trial) -> Result<Length, TrialError> {
-        let ends = if trial.plan.jobs.iter().all(|job| job.character.amount.is_some()) {
-            RunEnds::ByItself
-        } else {
-            RunEnds::Early
-        };
-        Length::by_pilots(trial, ends)
+        if trial.plan.jobs.iter().any(|job| job.character.amount.is_none()) {
+            return Length::fitting(trial, 1.0);
+        }
+        let mut limit = LEAST / 8;
+        loop {
+            let length = Length { phases: Phases::Whole, ..Length::of(limit) };
+            let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() };
+            let pilot = pilot.simulate_for_shares()?;
+            if pilot.finished || pilot.work >= MOST_WORK_ONCE || limit >= LONGEST {
+                let phases = if pilot.finished { Phases::Whole } else { Phases::Share };
+                return Ok(Length { limit, warm_up: pilot.elapsed.min(limit) / 10, phases });
+            }
+            limit = (limit * 2).min(LONGEST);
+        }
     }
 
-    fn by_pilots(trial: &Trial, ends: RunEnds) -> Result<Length, TrialError> {
-        let count = u64::from(trial.plan.phases());
-        let least = LEAST * count + trial.plan.all_count_from();
-        let rotational = trial.disk.build(trial.seed).facts().rotational;
+    /// A pilot begins anew when it is extended, since its phases are then longer.
+    fn of_phases(trial: &Trial, most: u64, phases: u64) -> Result<Length, TrialError> {
+        let least = LEAST * phases + trial.plan.all_count_from();
         let longest = LONGEST.max(least);
-        let phases = match ends {
-            RunEnds::Early => Phases::Share,
-            RunEnds::ByItself => Phases::Whole,
-        };
-        // Where phases are cut, the end of the last one says nothing about the others.
-        let may_finish = phases == Phases::Whole || trial.plan.phases() == 1;
-        let mut limit = if rotational { LEAST * count / 8 } else { FLASH * count };
+        let mut limit = least / 64;
         loop {
-            let length = Length { phases, ..Length::of(limit) };
-            let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() }.simulate()?;
-            let enough = match ends {
-                RunEnds::Early => limit >= least && saw_enough(&pilot) || cost(&pilot) >= most(&pilot),
-                RunEnds::ByItself => cost(&pilot) >= MOST_REQUESTS_ONCE,
-            };
-            if enough || pilot.finished && may_finish || limit >= longest {
-                // If jobs end earlier, their time is what counts; under another scheduler they may take longer.
-                let warm_up = pilot.elapsed.min(limit) / 10;
-                let phases = if pilot.finished { phases } else { Phases::Share };
-                return Ok(Length { limit, warm_up, phases });
+            let length = Length::of(limit);
+            let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() };
+            let pilot = pilot.simulate_for_shares()?;
+            let most = if has_every_job(&pilot) { most } else { LATE * most };
+            if limit >= least && saw_enough(&pilot) || limit >= longest || pilot.work >= most {
+                return Ok(length);
             }
             limit = (limit * 2).min(if limit < least { least } else { longest });
         }
@@ -161,21 +171,10 @@ fn saw_enough(pilot: &Findings) -> bool {
     pilot.jobs.iter().all(|job| Work::ALL.into_iter().all(|work| often(job.record.work(work).ios)))
 }
 
-/// What a pilot may cost: more while a job has done nothing yet.
-fn most(pilot: &Findings) -> u64 {
-    let begun = |record: &blksched_measure::JobRecord| Work::ALL.into_iter().any(|work| record.work(work).ios > 0);
-    let all_begun = pilot.jobs.iter().all(|job| begun(&job.record) || job.exited.is_some());
-    if all_begun { MOST_REQUESTS } else { LATE * MOST_REQUESTS }
-}
-
-/// The cost of this run in requests.
-fn cost(pilot: &Findings) -> u64 {
-    let (mut ios, mut bytes) = (0, 0);
-    for record in pilot.jobs.iter().map(|job| &job.record) {
-        ios += Work::ALL.into_iter().map(|work| record.work(work).ios).sum::<u64>();
-        bytes += Work::ALL.into_iter().map(|work| record.work(work).bytes).sum::<u64>();
-    }
-    pilot.requests.max(ios) + bytes / AS_A_REQUEST
+/// Whether every job has done something, or has ended.
+fn has_every_job(pilot: &Findings) -> bool {
+    let some = |record: &blksched_measure::JobRecord| Work::ALL.into_iter().any(|work| record.work(work).ios > 0);
+    pilot.jobs.iter().all(|job| some(&job.record) || job.exited.is_some())
 }
 
 #[cfg(test)]
@@ -201,7 +200,7 @@ mod tests {
             limit: Span::MAX,
             other_disks: Vec::new(),
         };
-        Length::fitting(&trial).unwrap().limit
+        Length::fitting(&trial, 1.0).unwrap().limit
     }
 
     #[test]

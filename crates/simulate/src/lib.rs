@@ -28,6 +28,7 @@ pub mod recording;
 pub mod story;
 mod trial;
 mod trial_observer;
+mod underway;
 mod used;
 mod wakes;
 mod world;

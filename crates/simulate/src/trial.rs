@@ -10,7 +10,7 @@ use blksched::{
     BlockQueue, Built, Choice, Command, Instant, Limits, Listener, Plugging, QueueConfig, Slots, Span, SubmitterId,
 };
 use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, StintWork};
-use blksched_measure::{AskedAndGiven, JobRecord, Reasons, WorksFor};
+use blksched_measure::{AskedAndGiven, JobRecord, Reasons, Series, WorksFor};
 use blksched_workloads::host::{HostKnobs, HostReport, Ticks, WriteBack};
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
@@ -20,7 +20,8 @@ use crate::files;
 use crate::hash::TraceHash;
 use crate::other_disks::{self, OtherDisk};
 use crate::story::{Hears, ReasonTee, SharedOnlooker, StoriesAsked, Storyteller};
-use crate::trial_observer::TrialObserver;
+use crate::trial_observer::{Finished, TrialObserver};
+use crate::underway;
 use crate::world::{Observer, RaceOdds, StandsStill, World};
 
 /// The settings around an elevator; `None` for the default of its era and disk.
@@ -178,6 +179,8 @@ pub struct Findings {
     pub hash: TraceHash,
     /// How many requests the disk completed.
     pub requests: u64,
+    /// How much was simulated: requests, and pages in the page cache. A million takes about a second of a processor.
+    pub work: u64,
     /// The commands that the disk got, in order; empty unless decisions were asked for.
     pub issued: Vec<Command>,
 }
@@ -189,6 +192,8 @@ pub struct JobOutcome {
     pub record: Box<JobRecord>,
     /// When it exited, if it did.
     pub exited: Option<Instant>,
+    /// What it did by time, by [`Work`](blksched_measure::Work); its ramp is included.
+    pub series: Box<[Series; 4]>,
     /// How long it asked for the disk, and how long it had it.
     pub share: AskedAndGiven,
     /// What went wrong with it.
@@ -279,7 +284,7 @@ impl Trial {
     }
 
     /// The world of one disk and its part of the workload, at its beginning.
-    fn world<L: Listener, O: Observer>(
+    pub(crate) fn world<L: Listener, O: Observer>(
         &self,
         (spec, plan): (&DiskSpec, &Plan),
         listener: L,
@@ -335,17 +340,19 @@ impl Trial {
         let mut reasons = world.queue().listener().as_ref().clone();
         reasons.settle(end);
         let mut observer = core::mem::take(world.observer_mut());
+        let ios = observer.ios();
         let issued = observer.issued.take().unwrap_or_default();
         let ledger = world.disk().ledger();
         let elapsed = end.since(Instant::ZERO);
         let shares: BTreeMap<SubmitterId, AskedAndGiven> =
             reasons.submitters().map(|time| (time.submitter, time.share)).collect();
         let share_of = |submitter: SubmitterId| shares.get(&submitter).copied().unwrap_or_default();
-        let outcome = |(index, ((mut record, exited), job)): (usize, ((Box<JobRecord>, _), &JobPlan))| {
+        let outcome = |(index, (Finished { mut record, exited, series }, job)): (usize, (Finished, &JobPlan))| {
             let trouble = world.trouble(index);
             record.errors = trouble.errors;
             record.error = trouble.gave_up.map_or(0, GaveUp::errno);
-            JobOutcome { record, exited, share: share_of(job.submitter), trouble, activity: ledger.of(job.submitter) }
+            let (share, activity) = (share_of(job.submitter), ledger.of(job.submitter));
+            JobOutcome { record, exited, series, share, trouble, activity }
         };
         let jobs = observer.finish(end).zip(&self.plan.jobs).enumerate().map(outcome).collect();
         let activity = ledger.total();
@@ -355,7 +362,8 @@ impl Trial {
         let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         let (host, cpu) = (world.host().report(), world.cpu_report());
-        Findings { jobs, reasons, disk, host, cpu, elapsed, finished, hash, requests, issued }
+        let work = underway::work(requests, ios, &host);
+        Findings { jobs, reasons, disk, host, cpu, elapsed, finished, hash, requests, work, issued }
     }
 }
 

@@ -3,7 +3,7 @@
 use blksched::{Command, Instant, Op};
 use blksched_measure::{
     Completion, Engine, FIO_PERCENTILES, Job, JobId, JobRecord, LogColumns, LogPlan, OnError, Priorities, Recorder,
-    ReportWishes, Shown, Unified,
+    ReportWishes, Series, Shown, Unified, Work,
 };
 use blksched_workloads::{JobPlan, Plan, fio};
 
@@ -16,10 +16,19 @@ pub(crate) struct TrialObserver {
     recorder: Recorder,
     /// When each source exited.
     exited: Vec<Option<Instant>>,
+    /// What each source did by time, by [`Work`], also before its ramp's end.
+    series: Vec<Box<[Series; 4]>>,
     /// The commands that the disk got; `None` unless they are wanted.
     pub(crate) issued: Option<Vec<Command>>,
     /// The observer, if there is one.
     pub(crate) onlooker: Option<SharedOnlooker>,
+}
+
+/// One job's results.
+pub(crate) struct Finished {
+    pub(crate) record: Box<JobRecord>,
+    pub(crate) exited: Option<Instant>,
+    pub(crate) series: Box<[Series; 4]>,
 }
 
 impl TrialObserver {
@@ -32,7 +41,8 @@ impl TrialObserver {
             recorder.owns(id, job.submitter);
             job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
-        TrialObserver { recorder, exited: vec![None; plan.jobs.len()], issued: is_told.then(Vec::new), onlooker: None }
+        let (exited, series) = (vec![None; plan.jobs.len()], vec![Box::default(); plan.jobs.len()]);
+        TrialObserver { recorder, exited, series, issued: is_told.then(Vec::new), onlooker: None }
     }
 
     /// The same with an observer.
@@ -40,14 +50,31 @@ impl TrialObserver {
         TrialObserver { onlooker, ..self }
     }
 
-    /// Every job's record, and when it exited, if it did.
-    pub(crate) fn finish(mut self, end: Instant) -> impl Iterator<Item = (Box<JobRecord>, Option<Instant>)> {
+    /// When that source exited, if it has.
+    pub(crate) fn exited(&self, source: usize) -> Option<Instant> {
+        self.exited[source]
+    }
+
+    /// What that source did by time, by [`Work`].
+    pub(crate) fn series(&self, source: usize) -> &[Series; 4] {
+        &self.series[source]
+    }
+
+    /// How many I/Os all sources have completed.
+    pub(crate) fn ios(&self) -> u64 {
+        let all = self.series.iter().flat_map(|series| &**series);
+        all.map(|series| series.total().ios).sum()
+    }
+
+    /// Every job's record, when it exited, if it did, and what it did by time.
+    pub(crate) fn finish(mut self, end: Instant) -> impl Iterator<Item = Finished> {
         for (job, exited) in self.exited.iter().enumerate() {
             if exited.is_none() {
                 self.recorder.ended(JobId(job), end);
             }
         }
-        self.recorder.into_records().zip(self.exited)
+        let rest = self.exited.into_iter().zip(self.series);
+        self.recorder.into_records().zip(rest).map(|(record, (exited, series))| Finished { record, exited, series })
     }
 }
 
@@ -57,6 +84,8 @@ impl Observer for TrialObserver {
     }
 
     fn completed(&mut self, now: Instant, source: usize, done: &Completion) {
+        let series = &mut self.series[source][Work::from(done.op) as usize];
+        series.completed(now, done.bytes, now.since(done.submitted_at));
         self.recorder.completed_of(now, JobId(source), done);
     }
 

@@ -282,6 +282,11 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.in_disk
     }
 
+    /// The observer, to inspect.
+    pub fn observer(&self) -> &O {
+        &self.observer
+    }
+
     /// The observer.
     pub fn observer_mut(&mut self) -> &mut O {
         &mut self.observer

@@ -60,6 +60,10 @@ pub(crate) struct CompareArguments {
     /// that, nothing is proposed unless --goal says what counts
     #[arg(long, value_name = "TIMES", default_value_t = MAX_PRICE, value_parser = max_price)]
     pub(crate) max_price: f64,
+    /// How much may be simulated: 1 is about ten seconds of a processor for five seeds; more makes runs longer, where
+    /// that is what limits them
+    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = effort)]
+    pub(crate) effort: f64,
     /// What counts: JOB: FIGURE, …, as in 'db: p99 read, wal: p99 fsync, backup: finish < 2h'; or one of balance,
     /// read-latency, write-latency, read-bandwidth, write-bandwidth, fairness, priorities [default: balance: every job
     /// by its role]
@@ -93,6 +97,7 @@ impl CompareArguments {
             goal: self.goal.clone(),
             historical: self.historical,
             max_price: self.max_price,
+            effort: self.effort,
             // Rows of samples, and a file for the system, have no place for what a verdict depends on.
             fits: match (self.csv || self.emit.is_some(), self.sensitivity) {
                 (true, _) => FitSearch::None,
@@ -106,9 +111,17 @@ impl CompareArguments {
 
 /// Parses how many times worse something may become.
 fn max_price(text: &str) -> Result<f64, String> {
-    let (least, most) = (1.0, 1e6);
+    between(text, (1.0, 1e6), "1.5")
+}
+
+/// Parses how much may be simulated.
+pub(super) fn effort(text: &str) -> Result<f64, String> {
+    between(text, (0.01, 1e4), "10")
+}
+
+fn between(text: &str, (least, most): (f64, f64), example: &str) -> Result<f64, String> {
     let number = text.trim().parse::<f64>().ok().filter(|number| (least..=most).contains(number));
-    number.ok_or_else(|| format!("expected a number from {least} to {most}, as in 1.5"))
+    number.ok_or_else(|| format!("expected a number from {least} to {most}, as in {example}"))
 }
 
 /// Files that a comparison can be turned into.

@@ -10,7 +10,8 @@ pub(super) fn title(compared: &Compared) -> String {
 
 /// What was run, and with which defaults.
 pub(super) fn heading(compared: &Compared) -> String {
-    let Compared { stage, length, first, measured, .. } = compared;
+    let Compared { stage, lasting, first, measured, .. } = compared;
+    let length = lasting.length;
     let seeds = measured[0].jain.values().len();
     let seeds = if seeds == 1 { format!("seed {first}") } else { format!("{seeds} seeds from {first}") };
     let limit = length.limit;

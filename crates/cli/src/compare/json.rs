@@ -3,6 +3,7 @@
 
 use blksched::Span;
 use blksched_lab::runs::cpu::CpuMeasure;
+use blksched_lab::runs::lasting::Lasting;
 use blksched_lab::runs::measured::{JobMeasure, Measured, Total};
 use blksched_lab::runs::memory::MemoryMeasure;
 use blksched_lab::scene::Stage;
@@ -11,6 +12,7 @@ use blksched_lab::verdict::brief::About;
 use blksched_lab::verdict::cause::FigureCause;
 use blksched_lab::verdict::contrast::Contrast;
 use blksched_lab::verdict::figure::Figure;
+use blksched_lab::verdict::halves::Unsteady;
 use blksched_lab::verdict::processors;
 use blksched_lab::verdict::validation::Validation;
 use blksched_lab::{Compared, Scene, Verdict};
@@ -96,7 +98,8 @@ pub(crate) struct JsonRun<'a> {
 }
 
 pub(super) fn text(compared: &Compared) -> String {
-    let Compared { comparison, stage, length, measured, verdict, .. } = compared;
+    let Compared { comparison, stage, lasting, measured, verdict, .. } = compared;
+    let length = lasting.length;
     let limit = length.limit;
     let seeds = measured[0].jain.values().len();
     let run = JsonRun {
@@ -111,6 +114,7 @@ pub(super) fn text(compared: &Compared) -> String {
     let rest = json!({
         "phases": stage.plan.phases(),
         "warm_up_ns": length.warm_up_of_phase(&stage.plan).as_ns(),
+        "length": self::lasting(lasting),
         "hangs_on_cpu_costs": processors::note(measured, comparison.scene.host.cpu_name()).is_some(),
         "schedulers": measured.iter().zip(&compared.used).map(|(one, (_, t))| scheduler(one, t)).collect::<Vec<_>>(),
         "contrasts": contrasts.flat_map(|(here, all)| {
@@ -128,6 +132,18 @@ pub(super) fn text(compared: &Compared) -> String {
         "notes": (verdict.notes.iter().chain(&verdict.remarks).collect::<Vec<_>>()),
     });
     document("blksched/compare/2", &run, rest)
+}
+
+/// How long the runs are, and whether that is enough.
+fn lasting(lasting: &Lasting) -> Value {
+    let unsteady = |one: &Unsteady| json!({ "scheduler": one.scheduler, "job": one.job, "figure": figure(&one.figure), "ratio": one.ratio });
+    json!({
+        "given": lasting.is_given,
+        "doubled": lasting.doubled,
+        "simulated_work": lasting.work,
+        "most_simulated_work": lasting.most_work,
+        "halves_differ": lasting.unsteady.iter().map(unsteady).collect::<Vec<_>>(),
+    })
 }
 
 /// The lines that people read first.

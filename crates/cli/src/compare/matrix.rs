@@ -5,16 +5,16 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use blksched::Catalogue;
-use blksched_lab::runs::Runs;
 use blksched_lab::runs::measured::Availability;
-use blksched_lab::scene::{BY_FILE, BY_WEIGHT, Stage, by_groups, contenders};
+use blksched_lab::scene::{BY_FILE, BY_WEIGHT, Stage, by_groups};
 use blksched_lab::verdict::action::{self, Action, Challenger};
 use blksched_lab::verdict::clones::{JobDifference, by_job};
-use blksched_lab::verdict::contrast::{self, times};
-use blksched_lab::{Comparison, Scene, Watch};
+use blksched_lab::verdict::contrast::times;
+use blksched_lab::{Comparison, FitSearch, Scene, Watch};
 use blksched_workloads::QUESTIONS;
 use clap::Args;
 
+use super::arguments::effort;
 use crate::failure::Failure;
 use crate::input::OnDisk;
 use crate::output;
@@ -49,6 +49,9 @@ pub(crate) struct MatrixArguments {
     /// The first seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// How much may be simulated for a cell: 1 is about ten seconds of a processor for five seeds
+    #[arg(long, value_name = "N", default_value_t = 1.0, value_parser = effort)]
+    effort: f64,
     /// How many threads run at a time [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
@@ -62,7 +65,7 @@ const HEADER: &str =
 
 /// One cell of the matrix.
 struct Field {
-    /// `bfq 2.10 times`, or `=`.
+    /// `bfq 2.10 times`; `=`; `choose: bfq`; `?` if nothing can be said.
     short: String,
     /// The whole verdict.
     long: String,
@@ -123,7 +126,8 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          {schedulers}.\n\n\
          Each cell compares the schedulers with the kernel's own choice for that disk (`mq-deadline` for one\n\
          hardware queue, `none` for many). `=`: no scheduler is proven to be 5 % better on the figures that each\n\
-         job's role calls for (Holm's correction over the candidates), or none that is better can be recommended.\n\
+         job's role calls for (Holm's correction over the candidates), or none that is better can be recommended. `choose`: \
+         a\nscheduler helps some jobs and harms others. `?`: the runs do not say.\n\
          Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. `blksched list\n\
          WORKLOAD` prints a job file, `blksched compare WORKLOAD --disk DISK --elevators A,B,…` the whole comparison\n\
          behind a cell.\n\
@@ -156,32 +160,29 @@ fn field(
     (csv, followed): (&mut String, &Followed),
 ) -> Result<Field, Failure> {
     let scene = Scene::of(workload, disk, arguments.seed);
-    let compared = Comparison { threads: arguments.threads, ..Comparison::of(scene, arguments.seeds) };
-    let (stage, _) = Stage::load(&compared.scene, &OnDisk)?.without_logs();
-    let default = stage.kernel_default(&compared.scene).to_owned();
-    let mut names = vec![default.clone()];
-    names.extend(schedulers.iter().filter(|name| **name != default).cloned());
+    let (stage, _) = Stage::load(&scene, &OnDisk)?.without_logs();
+    let default = stage.kernel_default(&scene).to_owned();
+    let mut elevators = vec![default.clone()];
+    elevators.extend(schedulers.iter().filter(|name| **name != default).cloned());
     if arguments.elevators.is_empty() {
-        names.extend(by_groups(&stage.plan));
+        elevators.extend(by_groups(&stage.plan));
     }
-    let contenders = contenders("--elevators", &names, &[], catalogue)?;
-    let length = stage.length(&compared.scene, &contenders[0])?;
-    let length = stage.settled(length, &compared.scene, &contenders);
-    let stage = stage.cut(length);
-    let mut runs = Runs::new(&compared, &stage, &contenders, (length.limit, arguments.seed), followed);
-    let goal = runs.more(arguments.seeds, None)?;
-    let measured = runs.measured();
-    let contrasts = contrast::contrasts(&measured, 1);
+    let (threads, effort) = (arguments.threads, arguments.effort);
+    let question = Comparison { elevators, threads, effort, ..Comparison::of(scene, arguments.seeds) };
+    let question = Comparison { fits: FitSearch::None, ..question };
+    let compared = question.run(stage, catalogue, followed)?;
+    let Some(action) = compared.action() else {
+        return Ok(Field { short: "?".to_owned(), long: compared.verdict.advice().to_owned() });
+    };
+    let (measured, verdict) = (&compared.measured, &compared.verdict);
     let others = (&*measured[0], &measured[1..]);
-    let out_of_tree = action::candidates(others, &contrasts, &goal, 1, Availability::OutOfTree);
-    let action = action::choose(&measured, &contrasts, goal, 1).expect("the default was run");
-    let action = action.in_runs_of(runs.limit, runs.seen()).within(compared.max_price);
+    let out_of_tree = action::candidates(others, &verdict.contrasts, &verdict.goal, 1, Availability::OutOfTree);
     for candidate in action.candidates.iter().chain(&out_of_tree) {
         row(csv, (workload, disk), &action, candidate);
     }
     let mut short = match action.chosen() {
         Some(chosen) => format!("**{}** {}", chosen.scheduler.label(), times(chosen.score.ratio)),
-        None => "=".to_owned(),
+        None => action.dear().map_or("=".to_owned(), |dear| format!("choose: {}", dear.scheduler.label())),
     };
     let mut long = action.sentences();
     for better in

@@ -39,7 +39,7 @@ pub fn many(scene: &Scene, specs: &[Spec], own: &[Entry], stop: &AtomicBool) -> 
         return Err(Error::of_text("nothing to run: the grid is empty", true));
     };
     let stage = Stage::load(scene, &OnDisk)?;
-    let length = stage.length(scene, first)?;
+    let length = stage.length(scene, first, 1.0)?;
     let stage = stage.cut(length).for_rows();
     let digest = digest_of(&stage);
     let (slots, next) = (Mutex::new(vec![None; cells.len()]), AtomicUsize::new(0));

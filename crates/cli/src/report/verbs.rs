@@ -34,10 +34,10 @@ fn download(name: &str, media_type: &'static str, text: String) -> Download {
 }
 
 pub(crate) fn compared(pictures: &Pictures, page: &ComparedPage<'_>) -> Result<Vec<String>, Failure> {
-    let Compared { comparison, stage, contenders, measured, first, length, verdict, .. } = page.compared;
+    let Compared { comparison, stage, contenders, measured, first, lasting, verdict, .. } = page.compared;
     let (scene, names) = (&comparison.scene, Names::of(&stage.plan));
     let run = |one: &Contender| {
-        let trial = Trial { seed: *first, ..stage.trial(scene, one, length.limit) };
+        let trial = Trial { seed: *first, ..stage.trial(scene, one, lasting.length.limit) };
         watched(&trial, &one.name, &names)
     };
     let runs = contenders.iter().map(run).collect::<Result<Vec<_>, _>>()?;

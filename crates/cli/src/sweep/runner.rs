@@ -163,7 +163,7 @@ impl SweepPlan {
     /// The load on the scene's disk, and the length of its runs.
     pub(super) fn stage(&self, load: Arc<Workload>, scene: &Scene) -> Result<(Stage, Span), Failure> {
         let stage = Stage::of(load, scene, &OnDisk)?;
-        let length = stage.length(scene, &self.cell(0).0)?;
+        let length = stage.length(scene, &self.cell(0).0, 1.0)?;
         Ok((stage.cut(length).for_rows(), length.limit))
     }
 }

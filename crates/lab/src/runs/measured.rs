@@ -116,6 +116,17 @@ pub struct WorkMeasure {
     pub sleeps: bool,
     /// Completion latency \[ns\]: mean, p50, p99, p99.9, max. A percentile is NaN for a run with too few I/Os.
     pub clat: [Sample; 5],
+    /// The same in each half of the runs.
+    pub halves: [HalfMeasure; 2],
+}
+
+/// One direction of one row in half of the runs, their warm-up left out.
+#[derive(Clone, Debug)]
+pub struct HalfMeasure {
+    /// I/Os per second.
+    pub iops: Sample,
+    /// The mean latency, from submission to completion \[ns\].
+    pub mean: Sample,
 }
 
 /// All jobs' work in one direction.
@@ -328,6 +339,10 @@ impl WorkMeasure {
             bandwidth: over(&done, |done| done.bandwidth),
             iops: over(&done, |done| done.iops),
             clat: [0, 1, 2, 3, 4].map(|nth| over(&done, |done| done.clat[nth])),
+            halves: [0, 1].map(|nth| HalfMeasure {
+                iops: over(&done, |done| done.halves[nth].iops),
+                mean: over(&done, |done| done.halves[nth].mean),
+            }),
         })
     }
 }

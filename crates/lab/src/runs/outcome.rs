@@ -1,8 +1,8 @@
 //! The part of a run that a comparison keeps: its figures. Histograms and reasons are dropped when the run ends, so
 //! that each additional run takes only a few numbers per job.
 
-use blksched::{Dir, Span};
-use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Work};
+use blksched::{Dir, Instant, Span};
+use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Series, Work};
 use blksched_simulate::cpu::CpuReport;
 use blksched_simulate::{DiskShare, Findings, TraceHash};
 use blksched_workloads::host::HostReport;
@@ -23,6 +23,8 @@ pub struct Outcome {
     pub(crate) finished: bool,
     pub(crate) hash: TraceHash,
     pub(crate) requests: u64,
+    /// The simulated work of the run.
+    pub(crate) work: u64,
 }
 
 /// One process's part.
@@ -53,10 +55,42 @@ pub(crate) struct Done {
     pub(crate) slept: bool,
     /// Completion latency \[ns\]: mean, p50, p99, p99.9, max; NaN where there are too few I/Os.
     pub(crate) clat: [f64; 5],
+    /// What was done in each half of the run.
+    pub(crate) halves: [Half; 2],
+}
+
+/// What was done in half of a run, its warm-up left out.
+#[derive(Clone, Copy)]
+pub(crate) struct Half {
+    /// I/Os per second.
+    pub(crate) iops: f64,
+    /// The mean latency \[ns\]; NaN if nothing was done.
+    pub(crate) mean: f64,
+}
+
+impl Half {
+    const NOTHING: Half = Half { iops: 0.0, mean: f64::NAN };
+
+    /// The halves of what these processes did from their warm-up to their end.
+    fn of(plan: &Plan, run: &Findings, members: &[usize], work: Work) -> [Half; 2] {
+        let mut series = Series::default();
+        members.iter().for_each(|&job| series.merge(&run.jobs[job].series[work as usize]));
+        let Some(first) = series.first() else { return [Half::NOTHING; 2] };
+        let ramp = members.iter().map(|&job| plan.jobs[job].report.ramp).max().unwrap_or_default();
+        let ended = |&job: &usize| run.jobs[job].exited.unwrap_or(Instant::ZERO + run.elapsed);
+        let (from, until) = (first + ramp, members.iter().map(ended).max().unwrap_or(first));
+        let half = until.since(from.min(until)) / 2;
+        let of = |from: Instant, until: Instant| {
+            let done = series.between(from, until);
+            Half { iops: done.ios as f64 / half.as_secs_f64().max(f64::MIN_POSITIVE), mean: done.mean() }
+        };
+        [of(from, from + half), of(from + half, until)]
+    }
 }
 
 impl Done {
-    const NOTHING: Done = Done { ios: 0, bandwidth: 0.0, iops: 0.0, slept: false, clat: [f64::NAN; 5] };
+    const NOTHING: Done =
+        Done { ios: 0, bandwidth: 0.0, iops: 0.0, slept: false, clat: [f64::NAN; 5], halves: [Half::NOTHING; 2] };
 }
 
 /// All jobs' work in one direction.
@@ -79,7 +113,7 @@ impl Outcome {
     pub fn of(plan: &Plan, run: &Findings) -> Outcome {
         let row = |members: &Vec<usize>| match members.is_empty() {
             true => RowOutcome { stall: Span::ZERO, ran: None, rate: f64::NAN, work: Vec::new() },
-            false => RowOutcome::of(&run.merged(members), run.ran(members)),
+            false => RowOutcome::of(plan, run, members),
         };
         let process = |job: &blksched_simulate::JobOutcome| ProcessOutcome {
             share: job.share,
@@ -98,13 +132,16 @@ impl Outcome {
             finished: run.finished,
             hash: run.hash,
             requests: run.requests,
+            work: run.work,
         }
     }
 }
 
 impl RowOutcome {
-    fn of(record: &JobRecord, ran: Option<Span>) -> RowOutcome {
-        let done = |work: Work| (record.work(work).ios > 0).then(|| (work, Done::of(record, work)));
+    fn of(plan: &Plan, run: &Findings, members: &[usize]) -> RowOutcome {
+        let (record, ran) = (&run.merged(members), run.ran(members));
+        let halves = |work| Half::of(plan, run, members, work);
+        let done = |work: Work| (record.work(work).ios > 0).then(|| (work, Done::of(record, work, halves(work))));
         RowOutcome {
             stall: record.stall,
             ran,
@@ -120,7 +157,7 @@ impl RowOutcome {
 }
 
 impl Done {
-    fn of(record: &JobRecord, work: Work) -> Done {
+    fn of(record: &JobRecord, work: Work, halves: [Half; 2]) -> Done {
         let direction = record.work(work);
         Done {
             ios: direction.ios,
@@ -134,6 +171,7 @@ impl Done {
                 percentile(direction, 99.9),
                 latency(direction, |d| d.clat.max().as_ns() as f64),
             ],
+            halves,
         }
     }
 }

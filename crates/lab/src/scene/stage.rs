@@ -18,6 +18,7 @@ use crate::files::Files;
 const IO_LATENCY_SETTLES: Span = Span::from_secs(5);
 
 /// A workload laid out on a disk.
+#[derive(Clone)]
 pub struct Stage {
     /// The load.
     pub workload: Arc<Workload>,
@@ -89,11 +90,12 @@ impl Stage {
         Ok(contenders.remove(0))
     }
 
-    /// The length of repeated runs: as given, or as long as pilots of this contender need.
-    pub fn length(&self, scene: &Scene, contender: &Contender) -> Result<Length, Error> {
+    /// The length of repeated runs: as given, or as long as a pilot of this contender needs. `effort` multiplies what a
+    /// run may cost.
+    pub fn length(&self, scene: &Scene, contender: &Contender, effort: f64) -> Result<Length, Error> {
         match scene.time {
             Some(time) => Ok(Length::of(time)),
-            None => Length::fitting(&self.trial(scene, contender, Span::MAX)).map_err(Error::input),
+            None => Length::fitting(&self.trial(scene, contender, Span::MAX), effort).map_err(Error::input),
         }
     }
 

@@ -46,7 +46,7 @@ impl Judge {
         name: &str,
     ) -> Result<(Stage, Judge), Error> {
         let base = contenders("--tune", &[name.to_owned()], &comparison.scene.set, catalogue)?.remove(0);
-        let length = stage.length(&comparison.scene, &base)?;
+        let length = stage.length(&comparison.scene, &base, comparison.effort)?;
         let length = stage.settled(length, &comparison.scene, std::slice::from_ref(&base));
         let stage = stage.cut(length);
         let mut judge = Judge { base, bases: Vec::new(), goal: Goal::Roles, limit: length.limit };

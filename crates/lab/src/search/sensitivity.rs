@@ -156,7 +156,7 @@ pub fn of_disk(
     let others = ["none", "mq-deadline", "kyber", "bfq"].map(str::to_owned).into_iter().filter(|name| *name != default);
     let names: Vec<String> = std::iter::once(default.clone()).chain(others).collect();
     let contenders = contenders("--elevators", &names, &[], catalogue)?;
-    let length = stage.length(&comparison.scene, &contenders[0])?;
+    let length = stage.length(&comparison.scene, &contenders[0], comparison.effort)?;
     let stage = stage.cut(length);
     let mut runs = Runs::new(&comparison, &stage, &contenders, (length.limit, 1), watch);
     let goal = runs.more(SEEDS, None)?;

@@ -21,6 +21,7 @@ use crate::verdict::clones::{JobDifference, by_job, families, label};
 use crate::verdict::contrast::{ALPHA, Contrast, between, times};
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::{Bound, Goal, NamedGoal};
+use crate::verdict::halves::{self, Sides};
 use crate::verdict::price;
 use crate::verdict::role::Role;
 
@@ -108,6 +109,8 @@ pub struct Challenger {
     pub forbidden: Vec<String>,
     /// Standstills of jobs that the goal does not name.
     pub stalls: Vec<String>,
+    /// Whether it is worth a change in the second half of the runs only.
+    pub is_late: bool,
 }
 
 impl Challenger {
@@ -140,7 +143,17 @@ pub fn candidates(
         let (gains, costs) = both_sides(contrasts, default);
         let (forbidden, harms) = (forbidden(here, default, goal), price::harms(contrasts, default, goal));
         let stalls = stalls(here, default, |row| !goal.protects(row));
-        Some(Challenger { scheduler: here.clone(), score, p: score.p, gains, costs, harms, forbidden, stalls })
+        Some(Challenger {
+            scheduler: here.clone(),
+            score,
+            p: score.p,
+            gains,
+            costs,
+            harms,
+            forbidden,
+            stalls,
+            is_late: false,
+        })
     };
     let mut candidates: Vec<Challenger> = wanted.filter_map(candidate).collect();
     let corrected = holm(&candidates.iter().map(|candidate| candidate.p).collect::<Vec<_>>());
@@ -152,8 +165,19 @@ pub fn candidates(
 /// In each seed, the logarithm of how many times better: all groups of figures weigh the same, and so do the figures
 /// within a group.
 pub fn scores(objectives: &[Vec<Figure>], here: &Measured, base: &Measured) -> Vec<f64> {
+    let scores = scores_by_seed(objectives, here, base, Figure::sample);
+    scores.into_iter().filter(|score| score.is_finite()).collect()
+}
+
+/// The same for every seed, NaN where it is unknown; `sample` says which part of the runs counts.
+pub(super) fn scores_by_seed(
+    objectives: &[Vec<Figure>],
+    here: &Measured,
+    base: &Measured,
+    sample: impl Fn(&Figure, &Measured) -> Option<Sample>,
+) -> Vec<f64> {
     let logs = |figure: &Figure| -> Option<Vec<f64>> {
-        let (h, b) = (figure.sample(here)?, figure.sample(base)?);
+        let (h, b) = (sample(figure, here)?, sample(figure, base)?);
         let sign = if figure.what.higher_is_better() { 1.0 } else { -1.0 };
         let farthest = FARTHEST.ln();
         let one = |(h, b): (&f64, &f64)| {
@@ -171,7 +195,7 @@ pub fn scores(objectives: &[Vec<Figure>], here: &Measured, base: &Measured) -> V
         let groups = groups.iter().map(|group| mean(group.iter().filter_map(|logs| logs.get(seed).copied()).collect()));
         mean(groups.collect())
     };
-    (0..seeds).map(in_seed).filter(|score| score.is_finite()).collect()
+    (0..seeds).map(in_seed).collect()
 }
 
 /// What is better, and which of the figures that count are worse: a background job's loss counts only below its floor.
@@ -296,6 +320,23 @@ impl Action {
             }
         }
         self
+    }
+
+    /// Without schedulers of which the halves of the runs say different things.
+    pub fn at_rest(mut self) -> Action {
+        for candidate in &mut self.candidates {
+            let sides = halves::sides(&self.goal, &candidate.scheduler, &self.default);
+            candidate.forbidden.extend(sides.map(Sides::text));
+            candidate.is_late = sides.is_some_and(Sides::is_late);
+        }
+        self
+    }
+
+    /// Why nothing can be advised: a scheduler is worth a change in the second half of the runs only, and none may be
+    /// proposed.
+    pub fn too_short(&self) -> Option<String> {
+        let late = self.candidates.iter().find(|candidate| candidate.is_late && self.chosen().is_none())?;
+        Some(format!("No verdict on {}: {}.", late.scheduler.label(), late.forbidden.last()?))
     }
 
     /// The same, where a key figure may become this many times worse.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use blksched::{Dir, Span};
+use blksched::Dir;
 
 use super::action::{Action, Challenger, Kept, WORTH_IT};
 use super::cause::FigureCause;
@@ -11,6 +11,7 @@ use super::contrast::{Contrast, between, times};
 use super::goal::{Goal, NamedGoal};
 use super::reach::beyond_reach;
 use super::role::Role;
+use crate::runs::lasting::Lasting;
 use crate::runs::measured::Measured;
 use crate::search::sensitivity::Sensitivity;
 
@@ -95,8 +96,8 @@ pub(crate) struct BriefFrom<'a> {
     /// Why there is no verdict, if there is none.
     pub(crate) unranked: Option<&'a str>,
     pub(crate) causes: &'a [FigureCause],
-    /// How long each run was at most.
-    pub(crate) limit: Span,
+    /// How long each run was at most, and whether that was enough.
+    pub(crate) lasting: &'a Lasting,
     pub(crate) hangs_on: Option<&'a Sensitivity>,
     /// What such predictions, and the disk's model, were checked against.
     pub(crate) checked: String,
@@ -273,15 +274,18 @@ impl BriefFrom<'_> {
     fn sure(&self) -> String {
         let seeds = self.measured[0].jain.values().len();
         let chosen = self.action.and_then(Action::chosen);
+        let limit = self.lasting.length.limit;
         let runs = match (seeds, chosen) {
-            (1, _) => format!("one run of at most {}", self.limit),
+            (1, _) => format!("one run of at most {limit}"),
             (_, Some(chosen)) => {
                 let score = chosen.score;
                 let range = between(score.low, score.high);
-                format!("{seeds} runs of at most {} each say {range} times better over all", self.limit)
+                format!("{seeds} runs of at most {limit} each say {range} times better over all")
             }
-            (_, None) => format!("{seeds} runs of at most {} each", self.limit),
+            (_, None) => format!("{seeds} runs of at most {limit} each"),
         };
+        let unsteady = self.lasting.unsteady.first();
+        let runs = runs + &unsteady.map(|one| format!("; their halves differ in {}", one.text())).unwrap_or_default();
         let hangs = self.hangs_on.map(|found| format!("; {}", found.brief())).unwrap_or_default();
         format!("How sure: {runs}{hangs}.")
     }

@@ -26,7 +26,7 @@ impl Parting {
     /// # Errors
     /// If a run stands still.
     pub fn of(scene: &Scene, stage: &Stage, two: [&Contender; 2]) -> Result<Parting, Error> {
-        let limit = stage.length(scene, two[0])?.limit;
+        let limit = stage.length(scene, two[0], 1.0)?.limit;
         // The schedulers' own processor costs would separate any two at their first command.
         let trial = |contender, limit| {
             let mut trial = stage.trial(scene, contender, limit);

@@ -73,6 +73,24 @@ impl CpuCosts {
         }
     }
 
+    /// The same on a processor that needs this part of the time \[%\].
+    pub fn scaled(self, percent: u64) -> CpuCosts {
+        let of = |span: Span| span * percent / 100;
+        let of_scheduler =
+            |costs: SchedulerCosts| SchedulerCosts { submit: of(costs.submit), complete: of(costs.complete), ..costs };
+        CpuCosts {
+            submit: of(self.submit),
+            interrupt: of(self.interrupt),
+            reap: of(self.reap),
+            switch: of(self.switch),
+            worker: of(self.worker),
+            handover: of(self.handover),
+            mq_deadline: of_scheduler(self.mq_deadline),
+            kyber: of_scheduler(self.kyber),
+            bfq: of_scheduler(self.bfq),
+        }
+    }
+
     /// All costs with their descriptions.
     pub fn rows(&self) -> [(&'static str, Span); 12] {
         [
@@ -95,5 +113,21 @@ impl CpuCosts {
     pub fn of(&self, scheduler: &str) -> SchedulerCosts {
         let known = self.known(scheduler).or_else(|| self.known("mq-deadline"));
         known.expect("mq-deadline's are known")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::cpu::CpuPreset;
+
+    #[test]
+    fn a_slower_processor_needs_longer_for_everything() {
+        let usual = CpuPreset::usual().costs;
+        let slower = usual.scaled(200);
+        for ((name, before), (_, after)) in usual.rows().into_iter().zip(slower.rows()) {
+            assert_eq!(after, before * 2, "{name}");
+        }
+        assert_eq!(usual.scaled(100), usual);
+        assert_eq!(slower.bfq.lock, usual.bfq.lock);
     }
 }

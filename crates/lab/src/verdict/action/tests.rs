@@ -4,7 +4,8 @@ use blksched::Dir;
 use blksched_measure::Work;
 
 use super::*;
-use crate::runs::measured::{Availability, Total, WorkMeasure};
+use crate::runs::lasting::Lasting;
+use crate::runs::measured::{Availability, HalfMeasure, Total, WorkMeasure};
 use crate::verdict::brief::{Advice, Brief, BriefFrom};
 use crate::verdict::contrast::contrasts;
 
@@ -21,6 +22,7 @@ fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
         iops: sample(&latencies.iter().map(|ns| 1e9 / ns).collect::<Vec<_>>()),
         sleeps: false,
         clat: [1.0, 1.0, 2.0, 2.0, 3.0].map(|times| sample(&latencies.iter().map(|ns| times * ns).collect::<Vec<_>>())),
+        halves: [0, 1].map(|_| half(latencies)),
     };
     JobMeasure {
         name: name.to_owned(),
@@ -36,6 +38,11 @@ fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
         priority: None,
         work: vec![(Work::Read, work)],
     }
+}
+
+/// Half of a run in which reads take so long.
+fn half(latencies: &[f64]) -> HalfMeasure {
+    HalfMeasure { iops: sample(&latencies.iter().map(|ns| 1e9 / ns).collect::<Vec<_>>()), mean: sample(latencies) }
 }
 
 fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
@@ -245,12 +252,13 @@ fn brief(base: Measured, here: Measured, goal: Option<&str>, max_price: f64) -> 
     let measured = [Arc::new(base), Arc::new(here)];
     let goal = Goal::read(goal, &measured[0].jobs).expect("a goal");
     let action = choose(&measured, &contrasts(&measured, 1), goal, 1).expect("there is a default").within(max_price);
+    let lasting = Lasting::given(Span::from_secs(30));
     let from = BriefFrom {
         measured: &measured,
         action: Some(&action),
         unranked: None,
         causes: &[],
-        limit: Span::from_secs(30),
+        lasting: &lasting,
         hangs_on: None,
         checked: "Never checked.".to_owned(),
     };
@@ -331,4 +339,38 @@ fn settings_of_the_default_that_do_as_much_are_the_smaller_change() {
     assert_eq!(chosen(0.52), (other(), None, setting()), "4 % behind, though most of the gain");
     assert_eq!(chosen(0.75), (other(), None, None), "less than half of it");
     assert_eq!(chosen(1.0), (other(), None, None));
+}
+
+/// A scheduler under which the only job's reads take so long in each half of the runs.
+fn in_halves(name: &'static str, first: f64, second: f64) -> Arc<Measured> {
+    let mut one = scheduler(name, vec![reader("db", &times((first + second) / 2.0), 0.1e9)]);
+    one.jobs[0].work[0].1.halves = [half(&times(first)), half(&times(second))];
+    Arc::new(one)
+}
+
+#[test]
+fn halves_that_disagree_are_noticed_and_forbid_an_advice() {
+    let said = |here: Arc<Measured>| {
+        let measured = [in_halves("a", 1.0, 1.0), here];
+        let found = halves::unsteady(&Goal::Roles, &measured);
+        let action = choose(&measured, &contrasts(&measured, 1), Goal::Roles, 1).unwrap().at_rest();
+        (found, action.chosen().is_some(), action.too_short())
+    };
+    let (found, is_chosen, why) = said(in_halves("b", 0.5, 0.5));
+    assert!(found.is_empty() && is_chosen && why.is_none(), "{found:?} {why:?}");
+    // Better at first only: not proposed, and the default stays.
+    let (found, is_chosen, why) = said(in_halves("b", 0.2, 1.0));
+    assert_eq!(
+        found.iter().map(halves::Unsteady::text).collect::<Vec<_>>(),
+        ["db's mean read latency under b by 5.00 times"]
+    );
+    assert!(!is_chosen && why.is_none(), "{why:?}");
+    // Better at last only: nothing can be said.
+    let (found, is_chosen, why) = said(in_halves("b", 1.0, 0.2));
+    assert!(found.len() == 1 && !is_chosen, "{found:?}");
+    let why = why.expect("it is worth a change in the second half");
+    assert!(why.starts_with("No verdict on b: ") && why.contains("5.00 times in the second"), "{why}");
+    // Both by a little: no advice depends on it.
+    let (found, is_chosen, why) = said(in_halves("b", 0.52, 0.5));
+    assert!(found.is_empty() && is_chosen && why.is_none(), "{found:?} {why:?}");
 }

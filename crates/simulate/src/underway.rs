@@ -1,0 +1,70 @@
+//! A run that can be looked at, and continued.
+
+use blksched::reasons::NoListener;
+use blksched::{Instant, Span};
+use blksched_measure::{Reasons, Series, Work};
+use blksched_workloads::host::HostReport;
+use blksched_workloads::replay::Joint;
+
+use crate::beside::{self, Quiet};
+use crate::trial::{Trial, TrialError};
+use crate::trial_observer::TrialObserver;
+use crate::world::World;
+
+/// This many pages that pass through the page cache cost as much as a request.
+const PAGES_AS_A_REQUEST: u64 = 4;
+
+/// The simulated work of a run: its requests (or its I/Os, if memory serves them), and the pages that pass through the
+/// page cache. It is counted, not timed, so that it is the same on every machine; a million takes about a second of a
+/// processor.
+pub(crate) fn work(requests: u64, ios: u64, host: &HostReport) -> u64 {
+    requests.max(ios) + (host.delivered() + host.dirtied) / PAGES_AS_A_REQUEST
+}
+
+/// A trial's worlds at a moment.
+pub(crate) struct Underway {
+    world: World<Reasons, TrialObserver>,
+    beside: Vec<Quiet>,
+}
+
+impl Underway {
+    /// The trial at its beginning. Its limit is ignored.
+    pub(crate) fn begin(trial: &Trial) -> Result<Underway, TrialError> {
+        let mut joint = Joint::default();
+        let observer = TrialObserver::new(&trial.plan, false);
+        let world = trial.world((&trial.disk, &trial.plan), Reasons::of_shares(), observer, &mut joint)?;
+        let beside =
+            trial.beside.iter().map(|other| trial.world((&other.disk, &other.plan), NoListener, (), &mut joint));
+        let beside = beside.collect::<Result<Vec<_>, _>>()?;
+        Ok(Underway { world, beside })
+    }
+
+    /// Continues until that time, or until all jobs have ended.
+    pub(crate) fn advance(&mut self, until: Span) -> Result<(), TrialError> {
+        Ok(beside::run(&mut self.world, &mut self.beside, Instant::ZERO + until)?)
+    }
+
+    pub(crate) fn now(&self) -> Span {
+        self.world.now().since(Instant::ZERO)
+    }
+
+    /// Whether all jobs have ended.
+    pub(crate) fn is_finished(&self) -> bool {
+        self.world.is_finished()
+    }
+
+    /// Whether that job has ended.
+    pub(crate) fn has_ended(&self, job: usize) -> bool {
+        self.world.observer().exited(job).is_some()
+    }
+
+    /// One kind of that job's work by time.
+    pub(crate) fn series(&self, job: usize, work: Work) -> &Series {
+        &self.world.observer().series(job)[work as usize]
+    }
+
+    /// The simulated work so far.
+    pub(crate) fn work(&self) -> u64 {
+        work(self.world.completions(), self.world.observer().ios(), &self.world.host().report())
+    }
+}
