@@ -1,5 +1,6 @@
 //! From the names that a user gives to what they lead to: texts of files, traces here and in object stores, disks.
 
+mod device;
 pub(crate) mod files;
 mod inside;
 mod on_disk;

@@ -7,7 +7,7 @@ use blksched::Span;
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
 pub(crate) use blksched_lab::scene::some_time;
-use blksched_lab::scene::{HostSettings, attached};
+use blksched_lab::scene::{BY_DEVICE, HostSettings, attached};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_text::name_of_path;
@@ -31,11 +31,14 @@ pub(crate) struct SceneArguments {
     /// The job file that fio's options on the command line make.
     #[arg(skip)]
     pub(crate) typed: Typed,
-    /// The disk: a preset's name or a TOML file; for a trace with device=each one for all, or sda=NAME,sdb=NAME
-    #[arg(long, value_name = "NAME|FILE", default_value = "hdd-7200", value_parser = FileName)]
+    /// The disk: a preset (`blksched list disks`; nvme, ssd, hdd, usb, sd and gp3 for short), a TOML file, or a disk of
+    /// this machine, as in sda or /dev/sda; for a trace with device=each one for all, or sda=NAME,sdb=NAME [default: the
+    /// kind of the device that the jobs name, or hdd-7200]
+    #[arg(long, value_name = "NAME|FILE", default_value = BY_DEVICE, hide_default_value = true)]
+    #[arg(value_parser = FileName)]
     pub(crate) disk: String,
     /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in
-    /// fio [default: found by pilots: 30s from when every job has begun, or as much as costs 100,000 requests]
+    /// fio [default: found by a pilot: 30s from when every job has begun, or less where that costs too much]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) time: Option<Span>,
     /// When processes begin: drawn up to 10 ms apart, like real ones, or exactly as-said

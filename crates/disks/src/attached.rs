@@ -5,6 +5,9 @@
 use blksched::surroundings::mq::TagOrder;
 use blksched::surroundings::{DispatchAhead, Driver, FlushCommand};
 
+/// The entries of a virtio ring, each of which is a tag (READ of a running 6.18; other hosts offer 128).
+const RING: u32 = 256;
+
 /// What a disk is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
@@ -52,7 +55,8 @@ impl Attached {
             Attached::Sata => 32,
             Attached::Ide => 1,
             Attached::Scsi => depth.max(128),
-            Attached::Nvme | Attached::Virtio | Attached::Loop => depth,
+            Attached::Virtio => depth.min(RING),
+            Attached::Nvme | Attached::Loop => depth,
         }
     }
 
@@ -90,6 +94,7 @@ mod tests {
             assert_eq!(kind.word(), word);
         }
         assert_eq!((Attached::Sata.tags(31), Attached::Scsi.tags(31), Attached::Nvme.tags(1023)), (32, 128, 1023));
+        assert_eq!([255, 256, 257].map(|depth| Attached::Virtio.tags(depth)), [255, 256, 256]);
         assert_eq!(Attached::Nvme.hardware_queues(8), 8);
     }
 }

@@ -99,6 +99,7 @@ impl Comparison {
     pub fn run(&self, stage: Stage, catalogue: &Catalogue, watch: &dyn Watch) -> Result<Compared, Error> {
         let scene = &self.scene;
         let (stage, no_logs) = stage.without_logs();
+        let (stage, joined) = stage.by_section();
         let mut contenders = self.contenders(&stage, catalogue)?;
         let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);
         let searched = |name| tune::search(self, catalogue, &stage.clone().cut(length), name, length.limit, watch);
@@ -130,7 +131,7 @@ impl Comparison {
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
         let ran = !matches!(unranked, Some(Unranked::NeverRan(_)));
         let cut_short = cut_short(&measured, length.limit).filter(|_| ran);
-        let notes = notes(&stage, &contenders, &runs, cut_short.into_iter().chain(no_logs));
+        let notes = notes(&stage, &contenders, &runs, cut_short.into_iter().chain(no_logs).chain(joined));
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);

@@ -4,7 +4,7 @@ use crate::scene::Scene;
 use crate::verdict::price;
 
 /// The simulated work that a seed may cost: five are about ten seconds of a 2.5 GHz core.
-const MOST_WORK: f64 = 2e6;
+const MOST_WORK: f64 = 1.2e6;
 
 /// What to compare, and how thoroughly.
 #[derive(Clone, Debug)]

@@ -8,6 +8,7 @@ use blksched_simulate::recording::Named;
 use blksched_workloads::replay::KEPT_IN_MEMORY;
 
 use crate::error::Error;
+use crate::guess::Facts;
 use crate::scene::Word;
 
 /// What names lead to. Every method has a default that knows what is built in and no file.
@@ -50,6 +51,12 @@ pub trait Files {
     /// If there is none, or its description is wrong: file, line, column, and what was expected.
     fn disk(&self, name: &str) -> Result<DiskSpec, Error> {
         blksched_disks::builtin(name).map_err(Error::Disk)
+    }
+
+    /// What this machine knows of its own block device, such as `sda` or `/dev/disk/by-id/…`; `None` if it has none of
+    /// that name.
+    fn device(&self, _name: &str) -> Option<Facts> {
+        None
     }
 
     /// What earlier predictions on this very disk came to, as a phrase; `None` if nothing is known.

@@ -9,6 +9,7 @@ mod settings;
 mod stage;
 mod trace;
 mod usual;
+mod which;
 mod word;
 mod workload;
 
@@ -25,6 +26,7 @@ pub use settings::{attached, some_time};
 pub use stage::{PRESENT, Stage, kernel_default};
 pub use trace::{PER_CPU, Trace, stem};
 pub use usual::{BY_FILE, BY_WEIGHT, by_groups, usual};
+pub use which::BY_DEVICE;
 pub use word::Word;
 pub use workload::{DEFAULT_LOAD, STANDARD_INPUT, Workload};
 
@@ -36,7 +38,7 @@ pub struct Scene {
     pub jobs: Vec<String>,
     /// A job file as text, which runs besides.
     pub typed: Typed,
-    /// The disk's name; for a trace each of whose devices becomes a disk one for all, or `sda=NAME,sdb=NAME`.
+    /// The disk's name; [`BY_DEVICE`] for the class of the device that the jobs name; for a trace each of whose devices becomes a disk one for all, or `sda=NAME,sdb=NAME`.
     pub disk: String,
     /// How long each run is at most; `None`: as long as pilots find necessary.
     pub time: Option<Span>,

@@ -9,9 +9,10 @@
 //! 3. every job has done each kind of its work 100 times, fsyncs too;
 //! 4. what is due to its beginning ends in its first half, by [MSER-5](blksched_measure::mser5);
 //!
-//! or until two minutes have passed since every job began to count. If that costs too much, 1 suffices; and if that
-//! costs [many times as much](LATE), the runs do not contain every job, and the caller has to say so. The cost is
-//! counted, not timed ([`Findings::work`]), so that the length is the same on every machine.
+//! or until two minutes have passed since every job began to count. If that costs too much, it suffices that every job
+//! has done something 100 times or has ended; if that costs [three times as much](DEAR), 1 suffices; and if even that
+//! costs [too much](LATE), the runs do not contain every job, and the caller has to say so. The cost is counted, not
+//! timed ([`Findings::work`]), so that the length is the same on every machine.
 //!
 //! The warm-up is the longest beginning of a job that ends only by time, at least a twentieth of the run; completions
 //! in it do not count. Whether the other schedulers, too, have come to rest is seen in the runs themselves: their
@@ -41,8 +42,10 @@ const ENOUGH: u64 = 100;
 const MOST_WORK: u64 = 100_000;
 /// The same for jobs that all end by themselves, in a single run.
 const MOST_WORK_ONCE: u64 = 20 * MOST_WORK;
+/// A pilot in which a job has done little may cost this many times as much.
+const DEAR: u64 = 3;
 /// A pilot in which a job has not begun may cost this many times as much.
-const LATE: u64 = 8;
+const LATE: u64 = 12;
 /// No run is longer once all jobs have begun.
 const LONGEST: Span = Span::from_secs(120);
 /// The length of a run once all jobs have begun, if it does not cost too much; of each phase, if there are several.
@@ -59,6 +62,8 @@ pub struct Length {
     pub limit: Span,
     /// For jobs that end by time, what completes before this does not count; summed over all phases.
     pub warm_up: Span,
+    /// Shorter runs may not contain every job.
+    pub least: Span,
     /// What happens to phases that are longer than their share.
     pub phases: Phases,
 }
@@ -79,12 +84,20 @@ impl Length {
 
     /// Runs of this much simulated time.
     pub fn of(limit: Span) -> Length {
-        Length { limit, warm_up: limit / 10, phases: Phases::Share }
+        Length { limit, warm_up: limit / 10, least: limit, phases: Phases::Share }
     }
 
     /// The same twice as long, with a warm-up in proportion.
     pub fn doubled(self) -> Length {
         Length { limit: self.limit * 2, warm_up: self.warm_up * 2, ..self }
+    }
+
+    /// This part of it (0 to 1), but no less than contains every job.
+    pub fn shortened(self, part: f64) -> Length {
+        let of = |span: Span, part: f64| Span::from_ns((span.as_ns() as f64 * part) as u64);
+        let limit = of(self.limit, part).max(self.least.min(self.limit));
+        let part = limit.as_secs_f64() / self.limit.as_secs_f64().max(f64::MIN_POSITIVE);
+        Length { limit, warm_up: of(self.warm_up, part), ..self }
     }
 
     /// The length that fits this trial, found by a pilot, if it is run repeatedly. `effort` multiplies what a run may
@@ -115,7 +128,7 @@ impl Length {
             let pilot = pilot.simulate_for_shares()?;
             if pilot.finished || pilot.work >= MOST_WORK_ONCE || limit >= LONGEST {
                 let phases = if pilot.finished { Phases::Whole } else { Phases::Share };
-                return Ok(Length { limit, warm_up: pilot.elapsed.min(limit) / 10, phases });
+                return Ok(Length { warm_up: pilot.elapsed.min(limit) / 10, phases, ..Length::of(limit) });
             }
             limit = (limit * 2).min(LONGEST);
         }

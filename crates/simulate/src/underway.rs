@@ -6,13 +6,13 @@ use blksched_measure::{Reasons, Series, Work};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::replay::Joint;
 
-use crate::beside::{self, Quiet};
+use crate::other_disks::{self, Quiet};
 use crate::trial::{Trial, TrialError};
 use crate::trial_observer::TrialObserver;
 use crate::world::World;
 
 /// This many pages that pass through the page cache cost as much as a request.
-const PAGES_AS_A_REQUEST: u64 = 4;
+const PAGES_AS_A_REQUEST: u64 = 8;
 
 /// The simulated work of a run: its requests (or its I/Os, if memory serves them), and the pages that pass through the
 /// page cache. It is counted, not timed, so that it is the same on every machine; a million takes about a second of a
@@ -24,7 +24,7 @@ pub(crate) fn work(requests: u64, ios: u64, host: &HostReport) -> u64 {
 /// A trial's worlds at a moment.
 pub(crate) struct Underway {
     world: World<Reasons, TrialObserver>,
-    beside: Vec<Quiet>,
+    others: Vec<Quiet>,
 }
 
 impl Underway {
@@ -33,15 +33,15 @@ impl Underway {
         let mut joint = Joint::default();
         let observer = TrialObserver::new(&trial.plan, false);
         let world = trial.world((&trial.disk, &trial.plan), Reasons::of_shares(), observer, &mut joint)?;
-        let beside =
-            trial.beside.iter().map(|other| trial.world((&other.disk, &other.plan), NoListener, (), &mut joint));
-        let beside = beside.collect::<Result<Vec<_>, _>>()?;
-        Ok(Underway { world, beside })
+        let others =
+            trial.other_disks.iter().map(|other| trial.world((&other.disk, &other.plan), NoListener, (), &mut joint));
+        let others = others.collect::<Result<Vec<_>, _>>()?;
+        Ok(Underway { world, others })
     }
 
     /// Continues until that time, or until all jobs have ended.
     pub(crate) fn advance(&mut self, until: Span) -> Result<(), TrialError> {
-        Ok(beside::run(&mut self.world, &mut self.beside, Instant::ZERO + until)?)
+        Ok(other_disks::run(&mut self.world, &mut self.others, Instant::ZERO + until)?)
     }
 
     pub(crate) fn now(&self) -> Span {

@@ -280,6 +280,17 @@ impl JobFile {
         self.jobs.iter().any(|job| !job.settings.files.filename.as_ref().is_some_and(is_raw))
     }
 
+    /// The devices that jobs name, as in `filename=/dev/sda`, in the order of the file.
+    ///
+    /// ```
+    /// let file = blksched_workloads::fio::JobFile::parse("[a]\nfilename=/dev/sda:/dev/sdb\n[b]\nsize=1m\n", "a.fio");
+    /// assert_eq!(file.unwrap().devices().collect::<Vec<_>>(), ["/dev/sda", "/dev/sdb"]);
+    /// ```
+    pub fn devices(&self) -> impl Iterator<Item = &str> {
+        let names = self.jobs.iter().filter_map(|job| job.settings.files.filename.as_deref());
+        names.filter(|name| files::is_device(name)).flat_map(|names| names.split(':'))
+    }
+
     /// The file system that the job file says, if it says any.
     pub fn file_system(&self) -> Option<FsKind> {
         self.jobs.iter().find_map(|job| job.settings.rare.fs)

@@ -296,6 +296,33 @@ impl Plan {
         self.jobs.iter().map(|job| job.row + 1).max().unwrap_or(0)
     }
 
+    /// Gives the processes of each section of a job file a row of their own, where `group_reporting` joins several
+    /// sections in one; returns the names of those sections.
+    ///
+    /// ```
+    /// let text = "[global]\nrw=read\nsize=1m\ngroup_reporting\n[a]\nnumjobs=2\n[b]\n";
+    /// let mut plan = blksched_workloads::fio::JobFile::parse(text, "two.fio").unwrap().plan(1 << 20).unwrap();
+    /// assert_eq!(plan.members_by_row(), [[0, 1, 2]]);
+    /// assert_eq!(plan.split_rows(), ["a", "b"]);
+    /// assert_eq!(plan.members_by_row(), [vec![0, 1], vec![2]]);
+    /// ```
+    pub fn split_rows(&mut self) -> Vec<String> {
+        let (mut rows, mut section): (Vec<(u32, u32)>, u32) = (Vec::new(), 0);
+        for (nth, job) in self.jobs.iter_mut().enumerate() {
+            // A section's clones, or a program's processes, count from 0.
+            section += u32::from(nth > 0 && job.number == 0);
+            let key = (job.row, section);
+            let row = rows.iter().position(|known| *known == key).unwrap_or(rows.len());
+            if row == rows.len() {
+                rows.push(key);
+            }
+            job.row = row as u32;
+        }
+        let is_joined = |&row: &usize| rows.iter().enumerate().any(|(other, key)| other != row && key.0 == rows[row].0);
+        let name = |row: usize| self.jobs.iter().find(|job| job.row as usize == row).map(|job| job.name.clone());
+        (0..rows.len()).filter(is_joined).filter_map(name).collect()
+    }
+
     /// The processes of each row, by their places in `jobs`.
     pub fn members_by_row(&self) -> Vec<Vec<usize>> {
         let mut rows = vec![Vec::new(); self.rows() as usize];

@@ -25,5 +25,12 @@ pub(super) fn heading(compared: &Compared) -> String {
     } else {
         String::new()
     };
-    format!("{}, {seeds}; runs of at most {limit} of simulated time{phases}{counts}", title(compared))
+    let work = match (lasting.is_given, lasting.doubled) {
+        (true, _) => String::new(),
+        (false, doubled) => {
+            let used = format!("; {} of {} requests that --effort allows", lasting.work, lasting.most_work);
+            if doubled == 0 { used } else { format!("{used}, doubled {doubled} times until their halves agreed") }
+        }
+    };
+    format!("{}, {seeds}; runs of at most {limit} of simulated time{phases}{counts}{work}", title(compared))
 }

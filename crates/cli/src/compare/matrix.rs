@@ -22,8 +22,20 @@ use crate::progress::Followed;
 use crate::quoted::quoted;
 use crate::scene::FileName;
 
-/// Device classes: two generations of spinning disks, several behind one controller, and flash behind SATA and NVMe.
-const DISKS: [&str; 6] = ["ide-2002", "sata-2009", "hdd-7200", "raid5:4xhdd-7200", "sata-ssd", "nvme-ssd"];
+/// Device classes: two generations of spinning disks, several behind one controller, flash behind SATA, NVMe, USB and SD,
+/// a cloud's volume, and what a virtual machine sees of an NVMe drive.
+const DISKS: [&str; 10] = [
+    "ide-2002",
+    "sata-2009",
+    "hdd-7200",
+    "raid5:4xhdd-7200",
+    "sata-ssd",
+    "nvme-ssd",
+    "usb-stick",
+    "sd-card",
+    "cloud-gp3",
+    "virtio:nvme-ssd",
+];
 /// Those of present kernels, and any other that is built in.
 const SCHEDULERS: [&str; 5] = ["none", "mq-deadline", "kyber", "bfq", "adios"];
 #[derive(Debug, Args)]
@@ -33,7 +45,7 @@ Examples:
   blksched matrix --disks my-disk.toml --csv my.csv
   blksched matrix --workloads backup,scrub --seeds 20")]
 pub(crate) struct MatrixArguments {
-    /// The disks: presets or TOML files [default: six classes]
+    /// The disks: presets or TOML files [default: ten classes]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',', value_parser = FileName)]
     disks: Vec<String>,
     /// The workloads [default: the ones most often asked about]

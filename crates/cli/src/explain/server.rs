@@ -8,6 +8,7 @@ use std::io::{BufRead, BufReader};
 
 use blksched::{Catalogue, Instant};
 use blksched_lab::Scene;
+use blksched_lab::scene::BY_DEVICE;
 use blksched_lab::why::names::Names;
 use blksched_simulate::story::{StoriesAsked, Storyteller};
 use blksched_traces::call_log::{CallLog, FORMAT};
@@ -37,7 +38,7 @@ pub(super) fn recording(jobs: &[String]) -> Option<&str> {
 /// An option about simulation, which a recording does not need.
 pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> {
     let scene = &arguments.scene.scene();
-    let usual = Scene::of("", "hdd-7200", 1);
+    let usual = Scene::of("", BY_DEVICE, 1);
     let said = [
         (arguments.elevator.is_some(), "--elevator"),
         (scene.disk != usual.disk, "--disk"),

@@ -6,6 +6,7 @@ use std::fs::File;
 use std::path::Path;
 
 use blksched_disks::DiskSpec;
+use blksched_lab::guess::Facts;
 use blksched_lab::scene::{STANDARD_INPUT, Trace, Word};
 use blksched_lab::{Error, Files};
 use blksched_simulate::recording::{Content, Named, content};
@@ -16,7 +17,7 @@ use blksched_workloads::programs::program;
 
 use super::inside::job_in;
 use super::texts::{bytes_of, text_of, text_of_file};
-use super::{files, traces, uri};
+use super::{device, files, traces, uri};
 
 /// The files of this machine, and the stores that it reaches.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +42,10 @@ impl Files for OnDisk {
 
     fn disk(&self, name: &str) -> Result<DiskSpec, Error> {
         blksched_disks::load(name).map_err(Error::Disk)
+    }
+
+    fn device(&self, name: &str) -> Option<Facts> {
+        device::facts(Path::new("/sys/class/block"), name)
     }
 
     #[cfg(all(feature = "pictures", target_os = "linux"))]

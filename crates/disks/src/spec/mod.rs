@@ -262,8 +262,21 @@ pub fn builtin(name: &str) -> Result<DiskSpec, DiskError> {
     known(name).unwrap_or_else(|| Err(unknown(name)))
 }
 
+/// Words that people use for a class of disks, and the preset that stands for it.
+const CLASSES: [(&str, &str); 8] = [
+    ("gp2", "cloud-gp2"),
+    ("gp3", "cloud-gp3"),
+    ("hdd", "hdd-7200"),
+    ("ide", "ide-2002"),
+    ("nvme", "nvme-ssd"),
+    ("sd", "sd-card"),
+    ("ssd", "sata-ssd"),
+    ("usb", "usb-stick"),
+];
+
 /// `None` unless the name is built in.
 fn known(name: &str) -> Option<Result<DiskSpec, DiskError>> {
+    let name = CLASSES.iter().find(|(class, _)| *class == name).map_or(name, |(_, preset)| preset);
     if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
         return Some(parse(name, text));
     }

@@ -1,8 +1,10 @@
 //! Runs that are long enough: their length, and its doubling until their halves agree.
 //!
-//! **Rule** A pilot finds the length ([`Length::fitting`]). If figures that count differ between the halves of the runs
-//! ([`unsteady`]), all of them are made again, twice as long, as long as the simulated work in all stays below its bound
-//! ([`Comparison::most_work`]) and a run below ten minutes. A length that the user gave stays as it is.
+//! **Rule** A pilot finds the length ([`Length::fitting`]). If the first seed shows that runs of that length would cost
+//! more than all of them may ([`Comparison::most_work`]), because other schedulers get more done, they are made again,
+//! shorter in proportion, but not so short that a job is missing. If figures that count differ between the halves of the runs
+//! ([`unsteady`]), all of them are made again, twice as long, as long as the simulated work in all stays below that bound
+//! and a run below ten minutes. A length that the user gave stays as it is.
 
 use blksched::Span;
 use blksched_simulate::Length;
@@ -80,11 +82,22 @@ impl LongRuns {
         let is_given = comparison.scene.time.is_some() || comparison.tune.is_some();
         let most_work = comparison.most_work(seeds);
         let mut lasting = Lasting { length, is_given, work: 0, most_work, doubled: 0, unsteady: Vec::new() };
+        let mut is_short = false;
         loop {
             let limit = lasting.length.limit;
             let cut = stage.clone().cut(lasting.length);
             let mut runs = Runs::new(comparison, &cut, contenders, (limit, first), watch);
-            let goal = runs.more(seeds, comparison.goal.as_deref())?;
+            let goal = runs.more(1, comparison.goal.as_deref())?;
+            let all = runs.work() * u64::from(seeds);
+            if !is_given && all > most_work && limit > lasting.length.least && lasting.doubled == 0 && !is_short {
+                lasting.work += runs.work();
+                lasting.length = lasting.length.shortened(most_work as f64 / all as f64);
+                is_short = true;
+                continue;
+            }
+            if seeds > 1 && !watch.is_interrupted() {
+                runs.more(seeds - 1, comparison.goal.as_deref())?;
+            }
             let (work, measured) = (runs.work(), runs.measured());
             let done = runs.done;
             lasting.work += work;

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_disks::{DiskSpec, Facts};
+use blksched_disks::{Attached, DiskSpec, Facts};
 use blksched_simulate::{Length, OtherDisk, Surroundings, Trial};
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
 use super::Scene;
 use super::contender::{Contender, contenders};
+use super::which::WhichDisk;
 use super::workload::Workload;
 use crate::error::Error;
 use crate::files::Files;
@@ -28,6 +29,10 @@ pub struct Stage {
     pub disk: Arc<DiskSpec>,
     /// The name as given.
     pub disk_name: String,
+    /// How the disk is attached, if its name says it.
+    pub attached: Option<Attached>,
+    /// Why this disk, if the user did not name it.
+    pub chosen: Option<String>,
     /// What is known of earlier predictions on this very disk, in words.
     pub validated: Option<String>,
     /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
@@ -58,17 +63,29 @@ impl Stage {
         scene: &Scene,
         files: &dyn Files,
     ) -> Result<Stage, Error> {
-        let disk = files.disk(&disk_name)?;
+        let WhichDisk { name: disk_name, attached, note: chosen } = WhichDisk::of(&disk_name, &workload, files)?;
+        let mut disk = files.disk(&disk_name)?;
+        disk.attached = attached.unwrap_or(disk.attached);
         let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
         let validated = files.validated(&disk_name);
-        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, validated, other_disks: Vec::new() })
+        Ok(Stage {
+            workload,
+            plan,
+            disk: Arc::new(disk),
+            disk_name,
+            attached,
+            chosen,
+            validated,
+            other_disks: Vec::new(),
+        })
     }
 
     /// The scheduler that a present kernel chooses for such a disk.
     pub fn kernel_default(&self, scene: &Scene) -> &'static str {
         let recorded = self.workload.machine.as_ref().and_then(|device| device.word("scheduler"));
         let known = recorded.and_then(|name| PRESENT.into_iter().find(|known| *known == name));
-        known.unwrap_or_else(|| kernel_default(&self.disk.build(scene.seed).facts()))
+        let by_facts = || kernel_default(&self.disk.build(scene.seed).facts());
+        known.unwrap_or_else(|| scene.attached.or(self.attached).map_or_else(by_facts, default_behind))
     }
 
     /// The one scheduler that `--elevator` names, or the kernel's default.
@@ -128,7 +145,8 @@ impl Stage {
 
     /// What a user should know about options that change nothing, and about assumptions.
     pub fn notes(&self) -> Vec<String> {
-        let mut notes = self.workload.notes(&self.plan);
+        let mut notes: Vec<String> = self.chosen.iter().cloned().collect();
+        notes.extend(self.workload.notes(&self.plan));
         let others: Vec<String> =
             self.other_disks.iter().map(|(name, other)| format!("{name} on {}", other.disk.name)).collect();
         if !others.is_empty() {
@@ -158,6 +176,15 @@ impl Stage {
             )
         };
         lacks.map(say).collect()
+    }
+
+    /// The stage with each section of a job file in a row of its own, whatever `group_reporting` joins: one row of an
+    /// OLTP load and a scan has no figure that says anything about either.
+    pub fn by_section(mut self) -> (Stage, Option<String>) {
+        let joined = Arc::make_mut(&mut self.plan).split_rows();
+        let note = || format!("group_reporting joins {}: they are judged apart here", joined.join(", "));
+        let note = (!joined.is_empty()).then(note);
+        (self, note)
     }
 
     /// The stage without its logs: after several runs it would be unclear to which one a log belongs.
@@ -227,6 +254,15 @@ impl Stage {
 
 /// The schedulers of a present kernel.
 pub const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// The kernel's choice for a disk attached in this way: with several hardware queues `none`, and for the loop driver,
+/// which asks for it; else `mq-deadline`.
+fn default_behind(attached: Attached) -> &'static str {
+    match attached {
+        Attached::Nvme | Attached::Loop => "none",
+        Attached::Sata | Attached::Ide | Attached::Scsi | Attached::Virtio => "mq-deadline",
+    }
+}
 
 /// The kernel's choice if the user makes none: `none` for a disk with more than one hardware queue, else `mq-deadline`.
 /// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; a disk that accepts more is taken

@@ -4,7 +4,7 @@ use blksched::{Instant, Span};
 use blksched_measure::{Series, Work, mser5};
 use blksched_workloads::{JobPlan, Plan};
 
-use super::{ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, Length, Phases, SLOWER};
+use super::{DEAR, ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, Length, Phases, SLOWER};
 use crate::trial::{Trial, TrialError};
 use crate::underway::Underway;
 
@@ -24,6 +24,9 @@ pub(super) struct Pilot<'a> {
     most: u64,
     /// Until when it has been run, unless its jobs have ended earlier.
     now: Span,
+    /// When every job had done something; and when it had cost what it should.
+    contains: Option<Span>,
+    spent: Option<Span>,
 }
 
 impl<'a> Pilot<'a> {
@@ -31,7 +34,7 @@ impl<'a> Pilot<'a> {
         let count_from = trial.plan.all_count_from();
         let (least, longest) = (count_from + LEAST, count_from + LONGEST);
         let underway = Underway::begin(trial)?;
-        Ok(Pilot { plan: &trial.plan, underway, least, longest, most, now: Span::ZERO })
+        Ok(Pilot { plan: &trial.plan, underway, least, longest, most, now: Span::ZERO, contains: None, spent: None })
     }
 
     /// Runs it for as long as it needs; runs of that length fit.
@@ -57,7 +60,16 @@ impl<'a> Pilot<'a> {
         let seen = |job: &JobPlan| self.first(job).map(|first| ran.saturating_sub(first.since(Instant::ZERO)));
         let shortest = self.endless().filter_map(seen).min().unwrap_or(ran);
         let warm_up = self.warm_up().unwrap_or(shortest / 2).max(shortest / LEAST_WARM_UP).min(shortest / 2);
-        Length { limit: round(limit), warm_up: round(warm_up), phases: Phases::Share }
+        // Without every job no run says anything, so none need be longer than usual.
+        let limit = if self.contains.is_some() { limit } else { self.spent.unwrap_or(limit) };
+        // After it began, a job gets as long again.
+        let least = self.contains.map_or(Span::ZERO, |contains| contains * 2).min(limit);
+        Length {
+            limit: round(limit),
+            warm_up: round(warm_up.min(limit / 2)),
+            least: round(least),
+            phases: Phases::Share,
+        }
     }
 
     /// Continues until that time; `false` if it has cost what it may before.
@@ -65,8 +77,15 @@ impl<'a> Pilot<'a> {
         while self.now < until && !self.underway.is_finished() {
             self.now = (self.now + (self.now / 8).max(SHORTEST_STEP)).min(until);
             self.underway.advance(self.now)?;
-            let work = self.underway.work();
-            if work >= LATE * self.most || work >= self.most && self.has_every_job() {
+            let (work, most) = (self.underway.work(), self.most);
+            if self.contains.is_none() && self.has_every_job() {
+                self.contains = Some(self.now);
+            }
+            if work >= most {
+                self.spent.get_or_insert(self.now);
+            }
+            let is_dear = work >= DEAR * most && self.contains.is_some() || work >= LATE * most;
+            if is_dear || work >= most && self.contains.is_some() && self.has_some_of_every_job() {
                 return Ok(false);
             }
         }
@@ -97,6 +116,12 @@ impl<'a> Pilot<'a> {
             let syncs = !job.character.syncs || self.seen(job, Work::Sync) > 0;
             syncs && Work::ALL.into_iter().any(|work| self.seen(job, work) > 0)
         };
+        self.plan.jobs.iter().all(|job| self.has_ended(job) || some(job))
+    }
+
+    /// Whether every job has done some kind of its work often enough to say something, or has ended.
+    fn has_some_of_every_job(&self) -> bool {
+        let some = |job: &JobPlan| Work::ALL.into_iter().any(|work| self.seen(job, work) >= ENOUGH);
         self.plan.jobs.iter().all(|job| self.has_ended(job) || some(job))
     }
 
