@@ -124,6 +124,26 @@ fn runs_whose_length_nobody_said_contain_a_job_that_begins_late() {
 }
 
 #[test]
+fn sections_that_group_reporting_joins_are_judged_apart() {
+    let jobs = "[global]\nrw=randread\nbs=4k\nsize=64m\ndirect=1\ngroup_reporting\ntime_based\nruntime=1\n\
+                [db]\nnumjobs=2\n[scan]\nrw=read\nbs=1m\n";
+    let compared = asked(jobs, 2).answer().unwrap();
+    let jobs: Vec<String> = compared.measured[0].jobs.iter().map(|job| job.label()).collect();
+    assert_eq!(jobs, ["db ×2", "scan"]);
+    let note = "group_reporting joins db, scan: they are judged apart here";
+    assert!(compared.verdict.notes.iter().any(|said| said == note), "{:?}", compared.verdict.notes);
+}
+
+#[test]
+fn the_length_is_found_within_its_bound_and_said() {
+    let lasting = |effort: f64| Comparison { effort, ..asked(JOBS, 2) }.answer().unwrap().lasting;
+    let (little, usual) = (lasting(0.02), lasting(1.0));
+    assert!(little.length.limit < usual.length.limit, "{little:?} {usual:?}");
+    assert!(little.work < usual.work && little.most_work < usual.most_work, "{little:?} {usual:?}");
+    assert!(usual.work <= usual.most_work && !usual.is_given, "{usual:?}");
+}
+
+#[test]
 fn mistakes_are_data_with_their_place_or_the_nearest_word() {
     let error = |comparison: &Comparison| comparison.answer().err().expect("a mistake");
     let Error::Jobs(errors) = error(&asked("[a]\nrw=raedrand\n", 2)) else { panic!("it is the job's") };

@@ -10,7 +10,7 @@
 //! 4. what is due to its beginning ends in its first half, by [MSER-5](blksched_measure::mser5);
 //!
 //! or until two minutes have passed since every job began to count. If that costs too much, it suffices that every job
-//! has done something 100 times or has ended; if that costs [three times as much](DEAR), 1 suffices; and if even that
+//! has done something 100 times or has ended; if that costs [twice as much](DEAR), 1 suffices; and if even that
 //! costs [too much](LATE), the runs do not contain every job, and the caller has to say so. The cost is counted, not
 //! timed ([`Findings::work`]), so that the length is the same on every machine.
 //!
@@ -39,13 +39,13 @@ use pilot::Pilot;
 /// Work done fewer times says little about its tail.
 const ENOUGH: u64 = 100;
 /// The simulated work of a pilot beyond which it goes on only for jobs that have not begun.
-const MOST_WORK: u64 = 100_000;
+const MOST_WORK: u64 = 150_000;
 /// The same for jobs that all end by themselves, in a single run.
 const MOST_WORK_ONCE: u64 = 20 * MOST_WORK;
 /// A pilot in which a job has done little may cost this many times as much.
-const DEAR: u64 = 3;
+const DEAR: u64 = 2;
 /// A pilot in which a job has not begun may cost this many times as much.
-const LATE: u64 = 12;
+const LATE: u64 = 8;
 /// No run is longer once all jobs have begun.
 const LONGEST: Span = Span::from_secs(120);
 /// The length of a run once all jobs have begun, if it does not cost too much; of each phase, if there are several.

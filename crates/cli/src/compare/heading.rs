@@ -29,7 +29,7 @@ pub(super) fn heading(compared: &Compared) -> String {
         (true, _) => String::new(),
         (false, doubled) => {
             let used = format!("; {} of {} requests that --effort allows", lasting.work, lasting.most_work);
-            if doubled == 0 { used } else { format!("{used}, doubled {doubled} times until their halves agreed") }
+            if doubled == 0 { used } else { format!("{used}, doubled {doubled} times because their halves disagreed") }
         }
     };
     format!("{}, {seeds}; runs of at most {limit} of simulated time{phases}{counts}{work}", title(compared))
