@@ -136,8 +136,12 @@ fn sections_that_group_reporting_joins_are_judged_apart() {
 
 #[test]
 fn the_length_is_found_within_its_bound_and_said() {
-    let lasting = |effort: f64| Comparison { effort, ..asked(JOBS, 2) }.answer().unwrap().lasting;
-    let (little, usual) = (lasting(0.02), lasting(1.0));
+    let jobs = "[a]\nrw=randread\nbs=4k\nsize=64m\ndirect=1\nioengine=libaio\niodepth=8\ntime_based\nruntime=1h\n";
+    let scene = || Scene { time: None, ..Scene::of_jobs("my.fio", jobs, "sata-ssd") };
+    let elevators = || ["none", "mq-deadline"].map(str::to_owned).to_vec();
+    let ask = |effort: f64| Comparison { effort, elevators: elevators(), ..Comparison::of(scene(), 2) };
+    let lasting = |effort: f64| ask(effort).answer().unwrap().lasting;
+    let (little, usual) = (lasting(0.02), lasting(0.2));
     assert!(little.length.limit < usual.length.limit, "{little:?} {usual:?}");
     assert!(little.work < usual.work && little.most_work < usual.most_work, "{little:?} {usual:?}");
     assert!(usual.work <= usual.most_work && !usual.is_given, "{usual:?}");
