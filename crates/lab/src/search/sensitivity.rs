@@ -1,4 +1,4 @@
-//! Does the verdict depend on the fitted values of the disk's model?
+//! Does the verdict depend on the fitted values of the disk's model, or on what is assumed of the host?
 //!
 //! **Rule** A disk's file gives each fitted value a plausible range (`[fit]`). All values of one table of the file are
 //! moved together to either end, and the verdict is computed again; if it differs, each of them is moved alone. Most
@@ -6,7 +6,7 @@
 //! their spread over the seeds, the verdict is unchanged. `--sensitivity` tries each value alone, with all seeds, and
 //! then all values of all tables together, each at one of its ends: some random draws, and the mirror image of each.
 //! Without it the total number of simulated requests is limited, so that it costs seconds; the answer says what was
-//! left out.
+//! left out. Only the default, the proposed scheduler, and those that may be better than the default are run again.
 
 use std::sync::Arc;
 
@@ -21,7 +21,8 @@ use crate::runs::measured::Measured;
 use crate::runs::outcome::Outcome;
 use crate::scene::Scene;
 use crate::scene::{Stage, contenders};
-use crate::verdict::action::{self, Action, WORTH_IT};
+use crate::search::host_fits;
+use crate::verdict::action::{self, Action, Challenger, WORTH_IT};
 use crate::verdict::contrast::{self, times};
 use crate::verdict::goal::Goal;
 use crate::watch::Watch;
@@ -82,7 +83,9 @@ pub struct Moved {
 pub struct Sensitivity {
     /// The disk's name.
     pub disk: String,
-    /// Its fitted values, with their plausible ranges.
+    /// Whether what is assumed of the host was moved, too.
+    pub has_host: bool,
+    /// The fitted values, with their plausible ranges.
     pub fits: Vec<Fit>,
     /// How many of them were moved.
     pub tried: usize,
@@ -112,20 +115,25 @@ pub fn below(
     action: Option<&Action>,
 ) -> Result<Option<Sensitivity>, Error> {
     let how = if runs.comparison.tune.is_some() { FitSearch::None } else { runs.comparison.fits };
-    action.map_or(Ok(None), |action| of(&Base { runs, measured, goal }, action, how))
+    let host = host_fits::fits(&runs.stage.trial(&runs.comparison.scene, &runs.contenders[0], runs.limit));
+    action.map_or(Ok(None), |action| of(&Base { runs, measured, goal }, action, how, host))
 }
 
 /// `None` if nothing was fitted, or there is no verdict that could change.
-fn of(base: &Base<'_>, action: &Action, how: FitSearch) -> Result<Option<Sensitivity>, Error> {
-    let fits = base.runs.stage.disk.fitted();
+fn of(base: &Base<'_>, action: &Action, how: FitSearch, host: Vec<Fit>) -> Result<Option<Sensitivity>, Error> {
+    let has_host = !host.is_empty();
+    // The host's first: some verdicts depend on little else.
+    let fits: Vec<Fit> = host.into_iter().chain(base.runs.stage.disk.fitted()).collect();
     let seeds = base.runs.done[0].len();
     if how == FitSearch::None || fits.is_empty() || action.candidates.is_empty() || seeds < 2 {
         return Ok(None);
     }
-    let most = MOST_REQUESTS.min(base.runs.done.iter().flatten().map(cost).sum());
-    let mut search = MarginSearch { base, spent: 0, most, margin: margin(base, action), present: present(base) };
+    let most = MOST_REQUESTS.min(base.runs.work());
+    let mut search =
+        MarginSearch { base, spent: 0, most, margin: margin(base, action), present: present(base, action) };
     let mut found = Sensitivity {
         disk: base.runs.stage.disk.name.clone(),
+        has_host,
         base: said(action),
         tried: 0,
         how,
@@ -166,7 +174,7 @@ pub fn of_disk(
     let action = action::choose(&measured, &contrast::contrasts(&measured, 1), goal.clone(), 1);
     let action = action.map(|action| action.in_runs_of(runs.limit, runs.seen()));
     let base = Base { runs: &runs, measured: &measured, goal: &goal };
-    Ok(action.map(|action| of(&base, &action, FitSearch::Each)).transpose()?.flatten())
+    Ok(action.map(|action| of(&base, &action, FitSearch::Each, Vec::new())).transpose()?.flatten())
 }
 
 /// The default load of a comparison.
@@ -182,9 +190,13 @@ fn margin(base: &Base<'_>, action: &Action) -> f64 {
     widest * (base.runs.done[0].len() as f64).sqrt() / 2.0
 }
 
-/// The numbers of the default and the candidates.
-fn present(base: &Base<'_>) -> Vec<usize> {
-    std::iter::once(0).chain((1..base.runs.contenders.len()).filter(|&nth| base.measured[nth].is_present())).collect()
+/// The numbers of the default, and of those candidates that are proposed or may be better than it.
+fn present(base: &Base<'_>, action: &Action) -> Vec<usize> {
+    let is_rival = |nth: &usize| {
+        let of = |candidate: &&Challenger| Arc::ptr_eq(&candidate.scheduler, &base.measured[*nth]);
+        action.candidates.iter().find(of).is_some_and(|candidate| candidate.score.high >= 1.0)
+    };
+    std::iter::once(0).chain((1..base.runs.contenders.len()).filter(is_rival)).collect()
 }
 
 fn said(action: &Action) -> ShortVerdict {
@@ -203,11 +215,6 @@ fn said(action: &Action) -> ShortVerdict {
         return ShortVerdict { verdict, ratio, passed_over };
     };
     ShortVerdict { verdict: format!("use {}", chosen.scheduler.label()), ratio, passed_over: None }
-}
-
-/// The cost of simulating a run, in requests: four pages of the page cache count as one.
-fn cost(run: &Outcome) -> u64 {
-    run.requests + (run.host.delivered() + run.host.dirtied) / 4
 }
 
 struct MarginSearch<'a> {
@@ -241,7 +248,7 @@ impl MarginSearch<'_> {
                 break;
             }
             // The ends of different tables may contradict each other (a skew that no longer covers its switch).
-            if self.base.runs.stage.disk.changed(&changes).is_ok() {
+            if self.base.runs.stage.disk.changed(&host_fits::of_disk(&changes)).is_ok() {
                 let said = self.verdict(&changes)?;
                 found.moved.push(Moved { changes, verdict: said });
             }
@@ -317,7 +324,7 @@ impl MarginSearch<'_> {
 
     /// What one seed of all schedulers costs \[requests\], by the runs so far.
     fn cost_of_a_glance(&self) -> u64 {
-        self.present.iter().map(|&nth| cost(&self.base.runs.done[nth][0])).sum()
+        self.present.iter().map(|&nth| self.base.runs.done[nth][0].work).sum()
     }
 
     /// With one seed: whether each scheduler is clearly on the same side as in the verdict.
@@ -362,7 +369,10 @@ impl MarginSearch<'_> {
         seeds: usize,
     ) -> Result<Option<Vec<Arc<Measured>>>, Error> {
         let Runs { comparison, stage, contenders, limit, first, .. } = self.base.runs;
-        let disk = stage.disk.changed(changes).map_err(|error| Error::Input(format!("[fit]: {error}")))?;
+        let disk = stage
+            .disk
+            .changed(&host_fits::of_disk(changes))
+            .map_err(|error| Error::Input(format!("[fit]: {error}")))?;
         let sectors = |disk: &blksched_disks::DiskSpec| disk.build(*first).facts().sectors;
         if sectors(&disk) != sectors(&stage.disk) {
             return Ok(None);
@@ -371,6 +381,7 @@ impl MarginSearch<'_> {
         let trial = |nth: &usize| {
             let mut trial = stage.trial(&comparison.scene, &contenders[*nth], *limit);
             trial.disk = disk.clone();
+            host_fits::apply(&mut trial, changes);
             trial
         };
         let all = (0..seeds as u64).map(|nth| first.wrapping_add(nth)).collect();
@@ -378,7 +389,7 @@ impl MarginSearch<'_> {
         if runs.iter().any(Vec::is_empty) {
             return Ok(None);
         }
-        self.spent += runs.iter().flatten().map(cost).sum::<u64>();
+        self.spent += runs.iter().flatten().map(|run| run.work).sum::<u64>();
         let of = |(&nth, runs): (&usize, &Vec<Outcome>)| Arc::new(Measured::of(&contenders[nth], &stage.plan, runs));
         Ok(Some(who.iter().zip(&runs).map(of).collect()))
     }
@@ -413,9 +424,10 @@ impl Sensitivity {
 
     /// "18 numbers of this disk".
     fn guesses(&self) -> String {
+        let whose = if self.has_host { "this disk and host" } else { "this disk" };
         match self.fits.len() {
-            1 => "one number of this disk".to_owned(),
-            of => format!("{of} numbers of this disk"),
+            1 => format!("one number of {whose}"),
+            of => format!("{of} numbers of {whose}"),
         }
     }
 
