@@ -130,7 +130,8 @@ impl Comparison {
         sentences.extend(tuned.as_ref().map(of_search));
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
         let ran = !matches!(unranked, Some(Unranked::NeverRan(_)));
-        let cut_short = cut_short(&measured, length.limit).filter(|_| ran);
+        let part = part_of_trace(&stage, &measured, length.limit);
+        let cut_short = part.or_else(|| cut_short(&measured, length.limit).filter(|_| ran));
         let notes = notes(&stage, &contenders, &runs, cut_short.into_iter().chain(no_logs).chain(joined));
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
@@ -218,6 +219,12 @@ fn cut_short(measured: &[Arc<Measured>], time: Span) -> Option<String> {
     some.then(|| format!("some runs were cut off after {time}; --time makes them longer"))
 }
 
+/// That a trace was not judged whole.
+fn part_of_trace(stage: &Stage, measured: &[Arc<Measured>], time: Span) -> Option<String> {
+    let is_part = stage.plan.has_replays() && measured.iter().any(|one| !one.finished);
+    is_part.then(|| format!("judged by the first {time} of the trace: --effort 10, or --time, covers more of it"))
+}
+
 /// Why nothing can be ranked.
 enum Unranked {
     /// The trace cannot show queueing, or was recorded on another disk than the model.
@@ -239,6 +246,10 @@ fn never_ran(default: &Measured, stage: &Stage, time: Span) -> Option<String> {
         let names: Vec<String> = all.map(|rows| label(&default.jobs, rows)).collect();
         (!names.is_empty()).then(|| names.join(", "))
     };
+    // A process of a trace may begin after the part of it that is judged, which is told.
+    if stage.plan.has_replays() {
+        return None;
+    }
     let is_idle = |row: usize| default.jobs[row].work.is_empty() && default.jobs[row].asked.mean() <= 0.0;
     let longer = "--effort 10 or --time makes the runs longer";
     if let Some(idle) = those(&is_idle) {

@@ -14,6 +14,9 @@
 //! costs [too much](LATE), the runs do not contain every job, and the caller has to say so. The cost is counted, not
 //! timed ([`Findings::work`]), so that the length is the same on every machine.
 //!
+//! A recorded trace is judged whole: the pilot goes on until it has ended, up to an hour, unless that costs too much. A
+//! process of it that begins late is not waited for.
+//!
 //! The warm-up is the longest beginning of a job that ends only by time, at least a twentieth of the run; completions
 //! in it do not count. Whether the other schedulers, too, have come to rest is seen in the runs themselves: their
 //! halves must agree, or they are [doubled](Length::doubled) by the caller.
@@ -48,6 +51,8 @@ const DEAR: u64 = 2;
 const LATE: u64 = 8;
 /// No run is longer once all jobs have begun.
 const LONGEST: Span = Span::from_secs(120);
+/// No run of a trace is longer.
+const LONGEST_TRACE: Span = Span::from_secs(3600);
 /// The length of a run once all jobs have begun, if it does not cost too much; of each phase, if there are several.
 const LEAST: Span = Span::from_secs(30);
 /// The part of a run that is warm-up at least: nothing begins in the middle of its work.

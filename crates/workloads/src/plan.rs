@@ -282,6 +282,17 @@ impl Plan {
         self.origins.iter().any(|origin| matches!(origin, Origin::Replay { .. }))
     }
 
+    /// Which processes replay a recording, by their places in `jobs`.
+    pub fn replayed(&self) -> Vec<bool> {
+        let mut replayed = vec![false; self.jobs.len()];
+        for origin in &self.origins {
+            if let Origin::Replay { parts, first, .. } = origin {
+                replayed[first.0 as usize..][..parts.len()].fill(true);
+            }
+        }
+        replayed
+    }
+
     /// Whether a process of it has I/Os on other disks of the same run.
     pub fn is_joint(&self) -> bool {
         let shared = |origin: &Origin| match origin {

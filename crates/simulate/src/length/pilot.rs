@@ -4,7 +4,7 @@ use blksched::{Instant, Span};
 use blksched_measure::{Series, Work, mser5};
 use blksched_workloads::{JobPlan, Plan};
 
-use super::{DEAR, ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, Length, Phases, SLOWER};
+use super::{DEAR, ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, LONGEST_TRACE, Length, Phases, SLOWER};
 use crate::trial::{Trial, TrialError};
 use crate::underway::Underway;
 
@@ -16,6 +16,8 @@ const FEW: usize = 40;
 /// A run under the default scheduler.
 pub(super) struct Pilot<'a> {
     plan: &'a Plan,
+    /// Which processes replay a recording.
+    replayed: Vec<bool>,
     underway: Underway,
     /// The length that shows everything, and the greatest.
     least: Span,
@@ -32,9 +34,24 @@ pub(super) struct Pilot<'a> {
 impl<'a> Pilot<'a> {
     pub(super) fn of(trial: &'a Trial, most: u64) -> Result<Pilot<'a>, TrialError> {
         let count_from = trial.plan.all_count_from();
-        let (least, longest) = (count_from + LEAST, count_from + LONGEST);
+        let replayed = trial.plan.replayed();
+        let is_trace = replayed.iter().any(|&replayed| replayed);
+        let (least, longest) = match is_trace {
+            true => (LONGEST_TRACE, LONGEST_TRACE),
+            false => (count_from + LEAST, count_from + LONGEST),
+        };
         let underway = Underway::begin(trial)?;
-        Ok(Pilot { plan: &trial.plan, underway, least, longest, most, now: Span::ZERO, contains: None, spent: None })
+        Ok(Pilot {
+            plan: &trial.plan,
+            replayed,
+            underway,
+            least,
+            longest,
+            most,
+            now: Span::ZERO,
+            contains: None,
+            spent: None,
+        })
     }
 
     /// Runs it for as long as it needs; runs of that length fit.
@@ -106,8 +123,10 @@ impl<'a> Pilot<'a> {
         Work::ALL.into_iter().filter_map(|work| self.underway.series(job.submitter.0 as usize, work).first()).min()
     }
 
+    /// Whether it has ended, or nobody waits for what it does.
     fn has_ended(&self, job: &JobPlan) -> bool {
-        self.underway.has_ended(job.submitter.0 as usize)
+        let nth = job.submitter.0 as usize;
+        self.underway.has_ended(nth) || self.replayed[nth]
     }
 
     /// Whether every job has done some of its work, and has waited for a sync if it does that, or has ended.
