@@ -120,9 +120,7 @@ impl Comparison {
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()).within(self.max_price).at_rest());
         let recorded = RecordedComparison::of(&stage, &runs.done[0], &contenders[0].name);
-        let unranked = Unranked::of(&stage, action.as_ref(), recorded.as_ref())
-            .or_else(|| never_ran(&measured[0], &stage, length.limit).map(Unranked::NeverRan))
-            .or_else(|| action.as_ref().and_then(Action::too_short).map(Unranked::TooShort));
+        let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), length.limit);
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
@@ -264,15 +262,23 @@ fn never_ran(default: &Measured, stage: &Stage, time: Span) -> Option<String> {
 }
 
 impl Unranked {
-    /// `None` if schedulers can be ranked.
-    fn of(stage: &Stage, action: Option<&Action>, recorded: Option<&RecordedComparison>) -> Option<Unranked> {
+    /// `None` if schedulers can be ranked by runs of this length.
+    fn of(
+        stage: &Stage,
+        default: &Measured,
+        action: Option<&Action>,
+        recorded: Option<&RecordedComparison>,
+        limit: Span,
+    ) -> Option<Unranked> {
         if let Some(why) = &stage.workload.unranked {
             return Some(Unranked::Trace(format!("No ranking: the trace {why}.")));
         }
         if let Some(why) = recorded.and_then(RecordedComparison::is_another_disk) {
             return Some(Unranked::Trace(why));
         }
-        recorded?.forbids(action?.chosen()?.score.ratio).map(Unranked::Model)
+        let forbids = || recorded?.forbids(action?.chosen()?.score.ratio).map(Unranked::Model);
+        let never_ran = || never_ran(default, stage, limit).map(Unranked::NeverRan);
+        forbids().or_else(never_ran).or_else(|| action?.too_short().map(Unranked::TooShort))
     }
 
     fn into_words(self) -> String {
