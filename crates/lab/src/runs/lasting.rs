@@ -95,7 +95,7 @@ impl LongRuns {
                 is_short = true;
                 continue;
             }
-            if seeds > 1 && !watch.is_interrupted() {
+            if seeds > 1 {
                 runs.more(seeds - 1, comparison.goal.as_deref())?;
             }
             let (work, measured) = (runs.work(), runs.measured());
