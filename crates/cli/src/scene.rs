@@ -32,8 +32,8 @@ pub(crate) struct SceneArguments {
     #[arg(skip)]
     pub(crate) typed: Typed,
     /// The disk: a preset (`blksched list disks`; nvme, ssd, hdd, usb, sd and gp3 for short), a TOML file, or a disk of
-    /// this machine, as in sda or /dev/sda; for a trace with device=each one for all, or sda=NAME,sdb=NAME [default: the
-    /// kind of the device that the jobs name, or hdd-7200]
+    /// this machine, as in sda or /dev/sda; for a trace with device=each one for all, or sda=NAME,sdb=NAME [default:
+    /// the kind of the device that the jobs name, or hdd-7200]
     #[arg(long, value_name = "NAME|FILE", default_value = BY_DEVICE, hide_default_value = true)]
     #[arg(value_parser = FileName)]
     pub(crate) disk: String,

@@ -5,6 +5,7 @@
 //! the greatest number of tests (Bonferroni).
 
 pub mod cpu;
+pub mod done;
 pub mod lasting;
 pub mod measured;
 pub mod memory;
@@ -23,7 +24,7 @@ use crate::verdict::action::{self, WORTH_IT};
 use crate::verdict::contrast;
 use crate::verdict::goal::Goal;
 use crate::watch::Watch;
-use lasting::DoneRuns;
+use done::DoneRuns;
 use measured::Measured;
 use outcome::Outcome;
 

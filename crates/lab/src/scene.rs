@@ -38,7 +38,8 @@ pub struct Scene {
     pub jobs: Vec<String>,
     /// A job file as text, which runs besides.
     pub typed: Typed,
-    /// The disk's name; [`BY_DEVICE`] for the class of the device that the jobs name; for a trace each of whose devices becomes a disk one for all, or `sda=NAME,sdb=NAME`.
+    /// The disk's name; [`BY_DEVICE`] for the class of the device that the jobs name; for a trace each of whose devices
+    /// becomes a disk one for all, or `sda=NAME,sdb=NAME`.
     pub disk: String,
     /// How long each run is at most; `None`: as long as pilots find necessary.
     pub time: Option<Span>,

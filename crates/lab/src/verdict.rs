@@ -16,6 +16,7 @@ pub mod processors;
 pub mod reach;
 pub mod recorded;
 pub mod role;
+mod score;
 pub mod validation;
 mod value;
 pub mod words;

@@ -1,8 +1,8 @@
 //! Runs are long enough: ten times as long, they say the same.
 //!
-//! **Rule** Of 40 drawn questions, a built-in job on a preset, those in which neither length says "may be chance" or that
-//! it does not know get the same proposal in at least 95 of 100 cases; and as many get a proposal, within 3 in 100.
-//! **Left out** The default effort: both are scaled by the same factor, so that it takes minutes and not an hour.
+//! **Rule** Of 40 drawn questions, a built-in job on a preset, those in which neither length says "may be chance" or
+//! that it does not know get the same proposal in at least 95 of 100 cases; and as many get a proposal, within 3 in
+//! 100. **Left out** The default effort: both are scaled by the same factor, so that it takes minutes and not an hour.
 
 use blksched_lab::verdict::action::Kept;
 use blksched_lab::{Comparison, FitSearch, Scene};
@@ -35,7 +35,8 @@ fn said(load: &str, disk: &str, effort: f64) -> Said {
 #[test]
 #[ignore = "slow: 40 comparisons, each also ten times as long, some minutes"]
 fn ten_times_as_long_says_the_same() {
-    let disks: Vec<&str> = blksched_disks::preset_names().filter(|name| !NO_DISKS.contains(name)).collect();
+    let disks: Vec<&str> =
+        blksched_disks::preset_descriptions().map(|(name, _)| name).filter(|name| !NO_DISKS.contains(name)).collect();
     let mut state = 0x6c65_6e67_7468_u64;
     let mut draw = |below: usize| {
         state ^= state << 13;

@@ -1,9 +1,9 @@
 //! Where a run's beginning ends, and whether its halves agree.
 //!
-//! **Rule** MSER-5: the observations become means of five; of all beginnings, that one is cut off that leaves the mean of
-//! the rest with the least standard error. A beginning of more than half of the run means that the run is too short to
-//! tell. At least a quarter is left: a few batches at the end have little error by chance, so that a change in the last
-//! quarter is not noticed here.
+//! **Rule** MSER-5: the observations become means of five; of all beginnings, that one is cut off that leaves the mean
+//! of the rest with the least standard error. A beginning of more than half of the run means that the run is too short
+//! to tell. At least a quarter is left: a few batches at the end have little error by chance, so that a change in the
+//! last quarter is not noticed here.
 //!
 //! **Source** K. P. White, "An effective truncation heuristic for bias reduction in simulation output", Simulation 69
 //! (1997), 323–334; in batches of five: K. P. White, M. J. Cobb, S. C. Spratt, "A comparison of five steady-state

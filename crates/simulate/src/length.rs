@@ -2,8 +2,8 @@
 //!
 //! **Rule** A pilot under the default scheduler, with the first seed, goes on until
 //!
-//! 1. every job has begun (start times, `startdelay`), has left its `ramp_time`, and has done some of its work after it,
-//!    an fsync too if it makes any; or has ended;
+//! 1. every job has begun (start times, `startdelay`), has left its `ramp_time`, and has done some of its work after
+//!    it, an fsync too if it makes any; or has ended;
 //! 2. 30 s have passed since every job began to count, longer than any time-out or favour of a scheduler: BFQ favours
 //!    what is new for 3 to 25 s, mq-deadline serves a lower class after 10 s;
 //! 3. every job has done each kind of its work 100 times, fsyncs too;

@@ -13,6 +13,7 @@
 //!
 //! Nothing here makes decisions: elevators, disks and sources do.
 
+mod counted;
 pub mod cpu;
 pub mod experiment;
 mod files;

@@ -15,13 +15,13 @@ use blksched_workloads::host::{HostKnobs, HostReport, Ticks, WriteBack};
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
+use crate::counted;
 use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
 use crate::files;
 use crate::hash::TraceHash;
 use crate::other_disks::{self, OtherDisk};
 use crate::story::{Hears, ReasonTee, SharedOnlooker, StoriesAsked, Storyteller};
 use crate::trial_observer::{Finished, TrialObserver};
-use crate::underway;
 use crate::world::{Observer, RaceOdds, StandsStill, World};
 
 /// The settings around an elevator; `None` for the default of its era and disk.
@@ -362,7 +362,7 @@ impl Trial {
         let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         let (host, cpu) = (world.host().report(), world.cpu_report());
-        let work = underway::work(requests, ios, &host);
+        let work = counted::work(requests, ios, &host);
         Findings { jobs, reasons, disk, host, cpu, elapsed, finished, hash, requests, work, issued }
     }
 }

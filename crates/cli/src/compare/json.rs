@@ -136,7 +136,10 @@ pub(super) fn text(compared: &Compared) -> String {
 
 /// How long the runs are, and whether that is enough.
 fn lasting(lasting: &Lasting) -> Value {
-    let unsteady = |one: &Unsteady| json!({ "scheduler": one.scheduler, "job": one.job, "figure": figure(&one.figure), "ratio": one.ratio });
+    let unsteady = |one: &Unsteady| {
+        let Unsteady { scheduler, job, ratio, .. } = one;
+        json!({ "scheduler": scheduler, "job": job, "figure": figure(&one.figure), "ratio": ratio })
+    };
     json!({
         "given": lasting.is_given,
         "doubled": lasting.doubled,

@@ -22,8 +22,8 @@ use crate::progress::Followed;
 use crate::quoted::quoted;
 use crate::scene::FileName;
 
-/// Device classes: two generations of spinning disks, several behind one controller, flash behind SATA, NVMe, USB and SD,
-/// a cloud's volume, and what a virtual machine sees of an NVMe drive.
+/// Device classes: two generations of spinning disks, several behind one controller, flash behind SATA, NVMe, USB and
+/// SD, a cloud's volume, and what a virtual machine sees of an NVMe drive.
 const DISKS: [&str; 10] = [
     "ide-2002",
     "sata-2009",
@@ -138,8 +138,8 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          {schedulers}.\n\n\
          Each cell compares the schedulers with the kernel's own choice for that disk (`mq-deadline` for one\n\
          hardware queue, `none` for many). `=`: no scheduler is proven to be 5 % better on the figures that each\n\
-         job's role calls for (Holm's correction over the candidates), or none that is better can be recommended. `choose`: \
-         a\nscheduler helps some jobs and harms others. `?`: the runs do not say.\n\
+         job's role calls for (Holm's correction over the candidates), or none that is better can be recommended.\n\
+         `choose`: a scheduler helps some jobs and harms others. `?`: the runs do not say.\n\
          Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. `blksched list\n\
          WORKLOAD` prints a job file, `blksched compare WORKLOAD --disk DISK --elevators A,B,…` the whole comparison\n\
          behind a cell.\n\

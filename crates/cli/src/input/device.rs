@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use blksched_lab::guess::{Bus, Fact, Facts, Turning};
 
-/// What `blocks` (`/sys/class/block`) says of the disk of this name: `sda`, `/dev/sda1`, a link to one of them. `None` if
-/// there is no such block device.
+/// What `blocks` (`/sys/class/block`) says of the disk of this name: `sda`, `/dev/sda1`, a link to one of them. `None`
+/// if there is no such block device.
 pub(super) fn facts(blocks: &Path, name: &str) -> Option<Facts> {
     let disk = disk(blocks, name)?;
     let text = |file: &str| {

@@ -2,9 +2,9 @@
 //!
 //! **Rule** A pilot finds the length ([`Length::fitting`]). If the first seed shows that runs of that length would cost
 //! more than all of them may ([`Comparison::most_work`]), because other schedulers get more done, they are made again,
-//! shorter in proportion, but not so short that a job is missing. If figures that count differ between the halves of the runs
-//! ([`unsteady`]), all of them are made again, twice as long, as long as the simulated work in all stays below that bound
-//! and a run below ten minutes. A length that the user gave stays as it is.
+//! shorter in proportion, but not so short that a job is missing. If figures that count differ between the halves of
+//! the runs ([`unsteady`]), all of them are made again, twice as long, as long as the simulated work in all stays below
+//! that bound and a run below ten minutes. A length that the user gave stays as it is.
 
 use blksched::Span;
 use blksched_simulate::Length;
@@ -12,7 +12,7 @@ use blksched_simulate::Length;
 use crate::comparison::Comparison;
 use crate::error::Error;
 use crate::runs::Runs;
-use crate::runs::outcome::Outcome;
+use crate::runs::done::DoneRuns;
 use crate::scene::{Contender, Stage};
 use crate::verdict::goal::Goal;
 use crate::verdict::halves::{Unsteady, unsteady};
@@ -58,12 +58,6 @@ pub struct LongRuns {
     pub lasting: Lasting,
     /// The runs, which [`Runs::continued`] takes up.
     pub done: DoneRuns,
-}
-
-/// Every contender's runs with so many seeds.
-pub struct DoneRuns {
-    pub(super) done: Vec<Vec<Outcome>>,
-    pub(super) seeds: u32,
 }
 
 impl LongRuns {

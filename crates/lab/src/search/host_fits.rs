@@ -1,9 +1,9 @@
 //! What a comparison assumes of the host: which task runs first after a completion, and what I/O costs a processor. A
 //! verdict may depend on them as on the disk's fitted values, so they are moved in the same way.
 //!
-//! **Origin** The ranges are those traced on several hosts: the owner of a completed request ran first in 107 of 496 and
-//! in 397 of 402 cases, the kernel's worker in 45 of 2178 and in 1143 of 1504, and 90 of 100 is FIT for another host
-//! (docs/reality.md). Processors of half and of twice the measured one's speed are in use today.
+//! **Origin** The ranges are those traced on several hosts: the owner of a completed request ran first in 107 of 496
+//! and in 397 of 402 cases, the kernel's worker in 45 of 2178 and in 1143 of 1504, and 90 of 100 is FIT for another
+//! host (docs/reality.md). Processors of half and of twice the measured one's speed are in use today.
 
 use blksched_disks::Fit;
 use blksched_simulate::Trial;

@@ -24,9 +24,8 @@ use crate::verdict::goal::{Bound, Goal, NamedGoal};
 use crate::verdict::halves::{self, Sides};
 use crate::verdict::price;
 use crate::verdict::role::Role;
+pub use crate::verdict::score::{WORTH_IT, scores};
 
-/// A smaller improvement is not worth a change.
-pub const WORTH_IT: f64 = 1.05;
 /// Settings of the default that are worse than another scheduler by no more than this are the smaller change.
 const AS_GOOD: f64 = 1.03;
 /// The part of a gain that explains it.
@@ -37,8 +36,6 @@ pub const KEPT: f64 = 0.10;
 const SAID: usize = 3;
 /// No job may stand still for longer \[ns\].
 const LONGEST_STALL: f64 = 1e9;
-/// Greater ratios are cut to this.
-const FARTHEST: f64 = 1e3;
 
 /// The recommendation.
 #[derive(Clone, Debug)]
@@ -160,42 +157,6 @@ pub fn candidates(
     candidates.iter_mut().zip(corrected).for_each(|(candidate, p)| candidate.p = (p * f64::from(looks)).min(1.0));
     candidates.sort_by(|a, b| b.score.ratio.total_cmp(&a.score.ratio));
     candidates
-}
-
-/// In each seed, the logarithm of how many times better: all groups of figures weigh the same, and so do the figures
-/// within a group.
-pub fn scores(objectives: &[Vec<Figure>], here: &Measured, base: &Measured) -> Vec<f64> {
-    let scores = scores_by_seed(objectives, here, base, Figure::sample);
-    scores.into_iter().filter(|score| score.is_finite()).collect()
-}
-
-/// The same for every seed, NaN where it is unknown; `sample` says which part of the runs counts.
-pub(super) fn scores_by_seed(
-    objectives: &[Vec<Figure>],
-    here: &Measured,
-    base: &Measured,
-    sample: impl Fn(&Figure, &Measured) -> Option<Sample>,
-) -> Vec<f64> {
-    let logs = |figure: &Figure| -> Option<Vec<f64>> {
-        let (h, b) = (sample(figure, here)?, sample(figure, base)?);
-        let sign = if figure.what.higher_is_better() { 1.0 } else { -1.0 };
-        let farthest = FARTHEST.ln();
-        let one = |(h, b): (&f64, &f64)| {
-            logarithms(&[*h], &[*b]).first().map_or(f64::NAN, |log| (sign * log).clamp(-farthest, farthest))
-        };
-        Some(h.values().iter().zip(b.values()).map(one).collect())
-    };
-    let groups: Vec<Vec<Vec<f64>>> = objectives.iter().map(|group| group.iter().filter_map(logs).collect()).collect();
-    let seeds = base.jain.values().len();
-    let mean = |values: Vec<f64>| {
-        let known: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
-        if known.is_empty() { f64::NAN } else { known.iter().sum::<f64>() / known.len() as f64 }
-    };
-    let in_seed = |seed: usize| {
-        let groups = groups.iter().map(|group| mean(group.iter().filter_map(|logs| logs.get(seed).copied()).collect()));
-        mean(groups.collect())
-    };
-    (0..seeds).map(in_seed).collect()
 }
 
 /// What is better, and which of the figures that count are worse: a background job's loss counts only below its floor.

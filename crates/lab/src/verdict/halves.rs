@@ -1,9 +1,9 @@
 //! Whether both halves of the runs say the same.
 //!
 //! **Rule** Every figure that counts of a job that ends only by time is taken from each half of every run, its warm-up
-//! left out: rates as they are, of latencies the mean. If a figure differs between the halves by a tenth or more, beyond
-//! chance over the seeds (Holm over all of them), the runs have not come to rest: something has still to begin or to
-//! end, and longer runs may say something else.
+//! left out: rates as they are, of latencies the mean. If a figure differs between the halves by a tenth or more,
+//! beyond chance over the seeds (Holm over all of them), the runs have not come to rest: something has still to begin
+//! or to end, and longer runs may say something else.
 //!
 //! A scheduler is not judged if the change is worth it in one half and not in the other, beyond chance.
 
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use blksched_measure::{Paired, Work, holm};
 
 use crate::runs::measured::Measured;
-use crate::verdict::action::{WORTH_IT, scores_by_seed};
 use crate::verdict::contrast::{ALPHA, times};
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::Goal;
+use crate::verdict::score::{WORTH_IT, scores_by_seed};
 
 /// A smaller difference between the halves changes no advice.
 const APART: f64 = 1.10;
@@ -105,8 +105,8 @@ impl Sides {
     pub(super) fn text(self) -> String {
         let Sides { first, second } = self;
         format!(
-            "the runs are too short to judge it: {first:.2} times as good in their first half, {second:.2} times in the \
-             second (--effort 10 makes them longer)"
+            "the runs are too short to judge it: {first:.2} times as good in their first half, {second:.2} times in \
+             the second (--effort 10 makes them longer)"
         )
     }
 }
