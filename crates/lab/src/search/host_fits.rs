@@ -30,6 +30,11 @@ pub fn fits(trial: &Trial) -> Vec<Fit> {
     fits
 }
 
+/// Whether this value is the host's.
+pub fn is_one(fit: &Fit) -> bool {
+    fit.section() == TABLE
+}
+
 /// Those of the changes that concern the disk.
 pub fn of_disk(changes: &[(String, String)]) -> Vec<(String, String)> {
     changes.iter().filter(|(key, _)| of_host(key).is_none()).cloned().collect()

@@ -55,8 +55,9 @@ fn corners(fits: &[Fit]) -> Vec<Vec<(String, String)>> {
 }
 
 /// The most requests to simulate, unless the user asks for the whole analysis: a few seconds' worth. They are no more
-/// than the comparison itself took.
+/// than the comparison itself took, or a fraction of a second's.
 const MOST_REQUESTS: u64 = 1_500_000;
+const FEW_REQUESTS: u64 = 150_000;
 
 /// A verdict in two words, and how much better the recommended scheduler is, or else the best of the others.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,8 +84,6 @@ pub struct Moved {
 pub struct Sensitivity {
     /// The disk's name.
     pub disk: String,
-    /// Whether what is assumed of the host was moved, too.
-    pub has_host: bool,
     /// The fitted values, with their plausible ranges.
     pub fits: Vec<Fit>,
     /// How many of them were moved.
@@ -121,19 +120,17 @@ pub fn below(
 
 /// `None` if nothing was fitted, or there is no verdict that could change.
 fn of(base: &Base<'_>, action: &Action, how: FitSearch, host: Vec<Fit>) -> Result<Option<Sensitivity>, Error> {
-    let has_host = !host.is_empty();
     // The host's first: some verdicts depend on little else.
     let fits: Vec<Fit> = host.into_iter().chain(base.runs.stage.disk.fitted()).collect();
     let seeds = base.runs.done[0].len();
     if how == FitSearch::None || fits.is_empty() || action.candidates.is_empty() || seeds < 2 {
         return Ok(None);
     }
-    let most = MOST_REQUESTS.min(base.runs.work());
+    let most = base.runs.work().clamp(FEW_REQUESTS, MOST_REQUESTS);
     let mut search =
         MarginSearch { base, spent: 0, most, margin: margin(base, action), present: present(base, action) };
     let mut found = Sensitivity {
         disk: base.runs.stage.disk.name.clone(),
-        has_host,
         base: said(action),
         tried: 0,
         how,
@@ -424,7 +421,12 @@ impl Sensitivity {
 
     /// "18 numbers of this disk".
     fn guesses(&self) -> String {
-        let whose = if self.has_host { "this disk and host" } else { "this disk" };
+        let of_host = self.fits.iter().filter(|fit| host_fits::is_one(fit)).count();
+        let whose = match of_host {
+            0 => "this disk",
+            of_host if of_host == self.fits.len() => "the host",
+            _ => "this disk and host",
+        };
         match self.fits.len() {
             1 => format!("one number of {whose}"),
             of => format!("{of} numbers of {whose}"),

@@ -162,11 +162,12 @@ impl<'a> Pilot<'a> {
 
     /// The longest beginning of a job that ends only by time; `None` if one is not over in the first half.
     fn warm_up(&self) -> Option<Span> {
+        let count_from = Instant::ZERO + self.plan.all_count_from();
         let mut longest = Span::ZERO;
         for job in self.endless() {
             for work in Work::ALL {
                 let series = self.underway.series(job.submitter.0 as usize, work);
-                longest = longest.max(beginning(series, self.underway.now(), job.character.paced)?);
+                longest = longest.max(beginning(series, (count_from, self.underway.now()), job.character.paced)?);
             }
         }
         Some(longest)
@@ -180,10 +181,11 @@ fn round(span: Span) -> Span {
     Span::from_ns(ns.div_ceil(unit) * unit)
 }
 
-/// The length of a job's beginning, from its first completion on: by its rate, or, if the job sets that itself, by its
-/// latency. `None` if it is not over in the first half.
-fn beginning(series: &Series, now: Span, is_paced: bool) -> Option<Span> {
+/// The length of a job's beginning, from its first completion on, once all jobs count: by its rate, or, if the job sets
+/// that itself, by its latency. `None` if it is not over in the first half.
+fn beginning(series: &Series, (count_from, now): (Instant, Span), is_paced: bool) -> Option<Span> {
     let Some(first) = series.first() else { return Some(Span::ZERO) };
+    let first = first.max(count_from);
     // The last stretch is not over.
     let last = Instant::ZERO + now.saturating_sub(series.length());
     let stretches = series.stretches(first, last);
@@ -214,10 +216,18 @@ mod tests {
     #[test]
     fn a_paced_jobs_beginning_is_seen_by_its_latency() {
         let slow_at_first = series(10_000, |ms| if ms < 3000 { 900 } else { 100 + ms % 7 });
-        let cut = beginning(&slow_at_first, Span::from_secs(10), true).unwrap();
+        let cut = beginning(&slow_at_first, (Instant::ZERO, Span::from_secs(10)), true).unwrap();
         assert!((2900..3400).contains(&(cut.as_ns() / 1_000_000)), "{cut}");
-        assert_eq!(beginning(&slow_at_first, Span::from_secs(10), false), Some(Span::ZERO), "its rate is the same");
-        assert_eq!(beginning(&slow_at_first, Span::from_secs(5), true), None, "most of it is the beginning");
+        assert_eq!(
+            beginning(&slow_at_first, (Instant::ZERO, Span::from_secs(10)), false),
+            Some(Span::ZERO),
+            "its rate is the same"
+        );
+        assert_eq!(
+            beginning(&slow_at_first, (Instant::ZERO, Span::from_secs(5)), true),
+            None,
+            "most of it is the beginning"
+        );
     }
 
     #[test]
@@ -228,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_was_hardly_seen_has_no_beginning() {
-        assert_eq!(beginning(&Series::default(), Span::from_secs(1), true), Some(Span::ZERO));
-        assert_eq!(beginning(&series(3, |_| 5), Span::from_secs(1), true), Some(Span::ZERO));
+        assert_eq!(beginning(&Series::default(), (Instant::ZERO, Span::from_secs(1)), true), Some(Span::ZERO));
+        assert_eq!(beginning(&series(3, |_| 5), (Instant::ZERO, Span::from_secs(1)), true), Some(Span::ZERO));
     }
 }
