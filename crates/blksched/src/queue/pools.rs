@@ -1,8 +1,8 @@
 //! Request slots before blk-mq: counted pools.
 //!
 //! **Rule** `nr_requests` slots per direction. A submitter that finds none sleeps; the era determines how many slots
-//! must become free before it wakes. Since 2.6 each that wakes has a batch of its own, whoever wakes behind it, so many
-//! have one at a time.
+//! must become free before it wakes. Since 2.6 each that wakes has a batch of its own, and keeps it when others
+//! wake.
 //! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the
 //! first, and may then take a batch. All MEMORY; the mail of 2002-09-26 needs the first, and the grid of 4.x that
 //! `crates/simulate/tests/it/slots.rs` cites shows the last.
