@@ -76,7 +76,7 @@ struct Knobs {
     refill: u64,
     limit: u64,
     by_sector: bool,
-    flags: u64,
+    compliance: u64,
     limits: [u64; 4],
     kreqs: u64,
     resist: u64,
@@ -92,7 +92,7 @@ impl Knobs {
             refill: [0, 20, 100][dice.below(3)],
             limit: [5 * MS, 500 * MS][dice.below(2)],
             by_sector: rotational && dice.below(2) == 1,
-            flags: dice.below(2) as u64,
+            compliance: dice.below(2) as u64,
             limits: [[2, 36][dice.below(2)], [3, 72][dice.below(2)], 1, 1],
             kreqs: [1, 5000][dice.below(2)],
             resist: 1 + dice.below(3) as u64,
@@ -106,7 +106,7 @@ impl Knobs {
             ("bq_refill_below_ratio", self.refill as i64),
             ("lat_model_latency_limit", self.limit as i64),
             ("batch_order", i64::from(self.by_sector)),
-            ("compliance_flags", self.flags as i64),
+            ("compliance_flags", self.compliance as i64),
             ("batch_limit_read", self.limits[READ] as i64),
             ("batch_limit_write", self.limits[WRITE] as i64),
             ("shrink_at_kreqs", self.kreqs as i64),
@@ -240,7 +240,7 @@ impl Model {
         let put = self.tick();
         let target = [2 * MS, 2000 * MS, 8000 * MS, 0][self.all[rq].kind];
         let own = &mut self.all[rq];
-        let pred = if self.knobs.flags & 1 == 0 { own.pred } else { 0 };
+        let pred = if self.knobs.compliance & 1 == 0 { own.pred } else { 0 };
         own.deadline = if own.sync { own.born } else { own.born + target + pred };
         own.put = Some(put);
     }

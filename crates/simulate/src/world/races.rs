@@ -18,8 +18,8 @@
 //!
 //! Before blk-mq only owners are told later (a completion runs the queue itself, a woken sleeper has its slot): a
 //! moment, and 10 µs for each process ahead on the same processor, as the second task was later in that trace. How
-//! often one is ahead is FIT (as often as others ran before the worker): who gets his turn hangs on it, under CFQ, whose
-//! newest queue preempts the last. Two completions must now and then come before either owner asks again.
+//! often one is ahead is FIT (as often as others ran before the worker): which process gets its turn hangs on it under
+//! CFQ, whose newest queue preempts the last. Two completions must now and then come before either owner asks again.
 
 use blksched::Span;
 use rand::{RngExt, SeedableRng};

@@ -156,7 +156,7 @@ fn a_stream_beside_another_has_what_the_race_with_the_worker_leaves_it() {
 /// a read pass every 18.9 µs, in 60 s (the sum is in a public archive of fio results, github.com/louwrentius/fio-plot).
 /// Without a batch for each submitter that wakes, the deviation is 2.3 ms.
 #[test]
-fn whoever_wakes_for_a_slot_takes_a_batch_before_the_others_as_on_a_real_host() {
+fn a_process_that_wakes_for_a_slot_takes_a_batch_before_the_others_as_on_a_real_host() {
     let jobs = "[a]\nrw=randread\nbs=4k\niodepth=4\nnumjobs=64\ngroup_reporting\nioengine=libaio\ndirect=1\n\
                 filename=/dev/x\nsize=4g\ntime_based\nruntime=60\n";
     let link = FIXED.replace("depth = 31", "depth = 32").replace("\"10ms\"", "\"18.9us\"");
