@@ -614,7 +614,7 @@ fn a_knob_set_for_an_elevator_by_name_and_kernel_turns_that_one_only() {
 fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
     for (arguments, expected) in [
         (&["compare", "--elevators", "deadlin"][..], "unknown elevator `deadlin`; did you mean `deadline`?"),
-        (&["compare", "--elevators", "deadline@2.6.3"], "did you mean `2.6.33`?"),
+        (&["compare", "--elevators", "deadline@2.6.3"], "did you mean `2.6.31`?"),
         (&["compare", "--disk", "hdd-7201"], "hdd-7200"),
         (&["compare", "--set", "mq-deadline.fifo_bacth=1"], "did you mean `fifo_batch`?"),
         (&["compare", "--set", "mq-deadline.fifo_batch=-1"], "out of range"),

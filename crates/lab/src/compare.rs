@@ -77,7 +77,8 @@ impl Comparison {
         let names = match &self.tune {
             Some(name) => vec![name.clone()],
             None if self.elevators.is_empty() => {
-                usual(catalogue, stage.kernel_default(&self.scene), &stage.plan, self.historical)
+                let names = usual(catalogue, stage.kernel_default(&self.scene), &stage.plan, self.historical);
+                names.iter().map(|name| stage.of_recorded_kernel(name, catalogue)).collect()
             }
             None => self.elevators.clone(),
         };

@@ -28,7 +28,7 @@ use std::io::{Cursor, Read};
 
 use blksched::{Op, Span};
 use blksched_measure::Work;
-use blksched_traces::machine::Device;
+use blksched_traces::machine::{Device, Machine};
 use blksched_workloads::replay::{Builder, Recording};
 
 pub use events::Begins;
@@ -135,7 +135,7 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let recording = builder.finish(stream.names()).map_err(|error| format!("{name}: {error}"))?;
     let fitness = info.fitness(stream.format(), stream.met());
     let device = counts.keys().next().filter(|_| counts.len() == 1);
-    let machine = |device| stream.machine().and_then(|machine| machine.devices.get(&device)).cloned();
+    let machine = |device| stream.machine().and_then(|machine| device_of(machine, device));
     let of = |(device, info): (_, Info)| DeviceOf {
         device,
         name: stream.device(device),
@@ -148,6 +148,15 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let counts = if is_each { BTreeMap::new() } else { counts };
     let notes = notes(&stream, &counts).into_iter().chain(info.doubts()).collect();
     Ok(Recorded { machine, recording, notes, fitness, took: took(&info), name, each })
+}
+
+/// One of a machine's devices, with the machine's kernel as one more of its words.
+fn device_of(machine: &Machine, device: (u32, u32)) -> Option<Device> {
+    let mut device = machine.devices.get(&device)?.clone();
+    if !machine.kernel.is_empty() {
+        device.words.insert("kernel".to_owned(), machine.kernel.clone());
+    }
+    Some(device)
 }
 
 /// A trace of more devices would make a world of too many disks to look at.

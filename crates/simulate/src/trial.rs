@@ -7,7 +7,8 @@ use blksched::reasons::NoListener;
 use blksched::surroundings::{DispatchAhead, Driver, Pool, Wakes, wbt};
 use blksched::tunables::KnobError;
 use blksched::{
-    BlockQueue, Built, Choice, Command, Instant, Limits, Listener, Plugging, QueueConfig, Slots, Span, SubmitterId,
+    BlockQueue, Built, Choice, Command, Instant, Kernel, Limits, Listener, Plugging, QueueConfig, Slots, Span,
+    SubmitterId,
 };
 use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, StintWork};
 use blksched_measure::{AskedAndGiven, JobRecord, Reasons, Series, WorksFor};
@@ -101,6 +102,21 @@ impl Surroundings {
         (cpus.costs.of(elevator.entry.name), hardware_queues)
     }
 
+    /// The world with the races of this elevator's host; nobody traced those before 4.19, whose processes run in
+    /// lockstep. The last kernels before blk-mq ran on hosts like those traced.
+    pub(crate) fn race<L: Listener, O: Observer>(
+        &self,
+        world: World<L, O>,
+        elevator: &Choice,
+        (wakes, seed): (Wakes, u64),
+    ) -> World<L, O> {
+        match wakes {
+            Wakes::ByDriver => world.with_races(seed, self.odds),
+            _ if elevator.kernel() >= LAST_BEFORE_BLK_MQ => world.with_late_owners(seed),
+            _ => world,
+        }
+    }
+
     /// Switches on the policies that hold bios back before they have a slot, as that kernel does by default.
     pub(crate) fn throttle<L: Listener>(&self, queue: &mut BlockQueue<L>, config: &QueueConfig) {
         let Some(era) = config.slots.era() else { return };
@@ -123,6 +139,8 @@ impl Surroundings {
     }
 }
 
+/// The presets of the last kernels before blk-mq are named after 4.20, recorded in 2026.
+const LAST_BEFORE_BLK_MQ: Kernel = Kernel::new(4, 19, 0);
 /// Ticks per second of the kernels since 6.1, as Debian builds them.
 const HZ: u32 = 250;
 
@@ -308,9 +326,7 @@ impl Trial {
         if let Some(fs) = files::file_system(plan.fs, disk_sectors, config.limits.max_sectors, self.seed) {
             world = world.with_files(fs, &plan.files);
         }
-        if config.wakes == Wakes::ByDriver {
-            world = world.with_races(self.seed, self.surroundings.odds);
-        }
+        world = self.surroundings.race(world, &self.elevator, (config.wakes, self.seed));
         if let Some(cpus) = self.surroundings.cpus {
             world = world.with_processors(cpus.cpus);
         }

@@ -173,13 +173,10 @@ fn record(device: &LoopDevice, scene: &Scene, folder: &Path) -> Result<Vec<Trace
     Ok(tracefs::read(BufReader::new(text.as_bytes()), &path)?)
 }
 
-/// Our preset for the running kernel; the newest, if there is none.
+/// Our preset for the running kernel, or the nearest.
 fn of_this_kernel(scheduler: &str) -> Result<Choice> {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease")?;
-    let numbers: Vec<&str> = release.split(['.', '-']).take(2).collect();
-    let catalogue = Catalogue::builtin();
-    let own = catalogue.parse(&format!("{scheduler}@{}", numbers.join(".")));
-    Ok(own.or_else(|_| catalogue.parse(scheduler))?)
+    Ok(Catalogue::builtin().of_running(scheduler, &release)?)
 }
 
 /// Compares, reports, and returns whether everything that must agree does.

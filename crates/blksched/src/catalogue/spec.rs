@@ -67,18 +67,18 @@ fn of_kernel(entry: &Entry, kernel: &str, column: usize) -> Result<Choice, SpecE
         }
         return Ok(choice);
     }
-    let nearby = release.map(|release| neighbours(entry, release));
+    let nearby = release.map(|release| (release, neighbours(entry, release)));
     let names = || distributions::DISTRIBUTIONS.iter().map(|distribution| distribution.name);
     let by_spelling = || nearest(kernel, known.iter().map(String::as_str).chain(names())).map(str::to_owned);
     Err(SpecError {
         word: kernel.to_owned(),
         column,
         what: format!("kernel version for {}", entry.name),
-        nearest: match &nearby {
-            Some(nearby) => closest(nearby, release.expect("it has neighbours")).map(|kernel| kernel.to_string()),
+        nearest: match nearby {
+            Some((release, _)) => closest(entry, release).map(|kernel| kernel.to_string()),
             None => by_spelling(),
         },
-        note: changed.map(|how| format!("{how};")).or_else(|| tell(entry, &nearby?)).map(String::into_boxed_str),
+        note: changed.map(|how| format!("{how};")).or_else(|| tell(entry, &nearby?.1)).map(String::into_boxed_str),
         known: known.into_boxed_slice(),
     })
 }
@@ -99,14 +99,25 @@ fn neighbours(entry: &Entry, release: Kernel) -> [Option<&'static Preset>; 2] {
     [presets.iter().rfind(|preset| preset.kernel < release), presets.iter().find(|preset| preset.kernel > release)]
 }
 
-/// The neighbour whose number is closer.
-fn closest(nearby: &[Option<&'static Preset>; 2], release: Kernel) -> Option<Kernel> {
-    nearby.iter().flatten().map(|preset| preset.kernel).min_by_key(|kernel| kernel.distance(release))
+/// Of the releases that are understood, the one whose number is closest.
+fn closest(entry: &Entry, release: Kernel) -> Option<Kernel> {
+    let alike = releases::ALIKE.iter().filter(|alike| alike.elevator == entry.name);
+    let ends = alike.flat_map(|alike| [Some(alike.releases.first), alike.releases.last]).flatten();
+    entry.presets.iter().map(|preset| preset.kernel).chain(ends).min_by_key(|kernel| kernel.distance(release))
 }
 
 /// In which mechanisms the neighbours of a release that nobody examined differ.
 fn tell(entry: &Entry, nearby: &[Option<&'static Preset>; 2]) -> Option<String> {
-    let [Some(before), Some(after)] = nearby else { return None };
+    let (before, after) = match nearby {
+        [Some(before), Some(after)] => (before, after),
+        [Some(last), None] => {
+            return Some(format!("Nobody examined it; the last preset is {}@{}.", entry.name, last.kernel));
+        }
+        [None, Some(first)] => {
+            return Some(format!("Nobody examined it; the first preset is {}@{}.", entry.name, first.kernel));
+        }
+        [None, None] => return None,
+    };
     let changed = |pair: &&(&str, &str)| !after.row.contains(pair);
     let is_new = |(name, _): &&(&str, &str)| before.row.iter().all(|(other, _)| other != name);
     let names: Vec<&str> =
@@ -309,9 +320,15 @@ mod tests {
             ),
             (
                 "deadline@2.6.30",
-                "10: unknown kernel version for deadline `2.6.30`; did you mean `2.6.33`? Nobody examined it; between \
+                "10: unknown kernel version for deadline `2.6.30`; did you mean `2.6.31`? Nobody examined it; between \
                  deadline@2.5.45 and deadline@2.6.33 these mechanisms changed: ",
             ),
+            (
+                "noop@5.4",
+                "6: unknown kernel version for noop `5.4`; did you mean `4.20`? Nobody examined it; the last preset is \
+                 noop@2.6.33. (known: ",
+            ),
+            ("none@5.4", "6: unknown kernel version for none `5.4`; did you mean `5.10`? Nobody examined it; between "),
             ("deadline@2.5.45+ordr=tree", "17: unknown mechanism of deadline@2.5.45 `ordr`; did you mean `order`?"),
             ("deadline@2.5.45+order=tre", "23: unknown variant of order `tre`; did you mean `tree`?"),
         ] {

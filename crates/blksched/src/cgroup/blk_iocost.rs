@@ -88,6 +88,7 @@ impl IoCost {
             forgiveness: Forgiveness::default(),
             period_ends: None,
             period: 0,
+            is_ending: false,
         };
         cost.refresh_parameters();
         cost
@@ -215,19 +216,17 @@ impl IoCost {
         &mut self.accounts[id.0 as usize]
     }
 
-    /// Sets a group's weights, and remembers its present margin if asked to. Shares follow at once.
+    /// Sets a group's weights, and remembers its present margin if asked to. Shares follow at once, but at the end of a
+    /// period at the next commit.
     fn set_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
-        self.note_weights(now, id, active, inuse, save);
-        self.commit();
-    }
-
-    /// As [`IoCost::set_weights`], but shares follow at the next commit; for the end of a period.
-    fn note_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
         if save == Save::Yes {
             let account = self.account(id);
             account.saved_margin = now.vnow.wrapping_sub(account.vtime) as i64;
         }
         self.tree.set(id, active, inuse);
+        if !self.is_ending {
+            self.commit();
+        }
     }
 
     fn commit(&mut self) {

@@ -1,9 +1,11 @@
 //! Request slots before blk-mq: counted pools.
 //!
 //! **Rule** `nr_requests` slots per direction. A submitter that finds none sleeps; the era determines how many slots
-//! must become free before it wakes.
+//! must become free before it wakes. Since 2.6 each that wakes has a batch of its own, and keeps it when others
+//! wake.
 //! **Origin** 2.4: [`waiters`](super::waiters). 2.5: wakes when `batch_requests` (32) are free. 2.6: wakes at the
-//! first, and may then take a batch of its own. All MEMORY; the mail of 2002-09-26 needs the first.
+//! first, and may then take a batch. All MEMORY; the mail of 2002-09-26 needs the first, and the grid of 4.x that
+//! `crates/simulate/tests/it/slots.rs` cites shows the last.
 //! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`, `blk_set_queue_full`,
 //! `nr_batch_requests`, `BLK_BATCH_REQ`, `BLK_BATCH_TIME`, `ioc_set_batching`, `__freed_request`.
 
@@ -19,6 +21,7 @@
 #![doc(alias = "__freed_request")]
 
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 use super::slots::{Slots, WakeRule};
 use super::waiters::{Sleeper, Waiters};
@@ -33,13 +36,19 @@ struct Privilege {
     until: Instant,
 }
 
+impl Privilege {
+    fn holds(&self, now: Instant) -> bool {
+        self.left > 0 && now <= self.until
+    }
+}
+
 /// The number of slots taken, and the submitters that wait for one.
 #[derive(Debug)]
 pub(crate) struct Pools {
     slots: Slots,
     used: PerDir<u32>,
     sleepers: PerDir<VecDeque<Sleeper>>,
-    privilege: PerDir<Option<Privilege>>,
+    privileges: PerDir<Vec<Privilege>>,
     /// 2.4.
     waiters: Waiters,
     /// The number of slots in each direction.
@@ -58,7 +67,7 @@ impl Pools {
             slots,
             used: PerDir::default(),
             sleepers: PerDir::default(),
-            privilege: PerDir::default(),
+            privileges: PerDir::default(),
             waiters: Waiters::default(),
             limit,
             simply: PerDir { read: limit, write: limit },
@@ -105,15 +114,16 @@ impl Pools {
     #[inline]
     pub(super) fn take(&mut self, now: Instant, bio: &Bio) -> bool {
         let dir = bio.dir();
-        let privileged = self.is_privileged(now, bio);
+        let privilege = self.privilege(now, bio);
+        let privileged = privilege.is_some();
         let granted = match self.free(dir) {
             0 => privileged && self.used[dir] < self.slots.nr_requests().saturating_add(self.beyond()),
             _ => privileged || self.sleepers[dir].is_empty(),
         };
         if granted {
             self.used[dir] += 1;
-            if let Some(privilege) = self.privilege[dir].as_mut().filter(|_| privileged) {
-                privilege.left -= 1;
+            if let Some(nth) = privilege {
+                self.privileges[dir][nth].left -= 1;
             }
         }
         granted
@@ -156,13 +166,21 @@ impl Pools {
             return None;
         }
         let sleeper = self.sleepers[dir].pop_front()?;
+        let submitter = sleeper.bio.submitter;
+        let privileges = &mut self.privileges[dir];
         let (left, until) = match self.slots.wake() {
-            // A submitter that wakes continues to take free slots before others do.
-            WakeRule::AtFree(_) | WakeRule::One { .. } | WakeRule::All { .. } => (u32::MAX, Instant::NEVER),
-            WakeRule::Batcher { requests, time } => (requests, now + time),
+            // The submitter that woke last continues to take free slots before others do.
+            WakeRule::AtFree(_) | WakeRule::One { .. } | WakeRule::All { .. } => {
+                privileges.clear();
+                (u32::MAX, Instant::NEVER)
+            }
+            WakeRule::Batcher { requests, time } => {
+                privileges.retain(|other| other.holds(now) && other.submitter != submitter);
+                (requests, now + time)
+            }
         };
+        privileges.push(Privilege { submitter, left, until });
         self.simply[dir] = 0;
-        self.privilege[dir] = Some(Privilege { submitter: sleeper.bio.submitter, left, until });
         Some(sleeper)
     }
 
@@ -178,12 +196,11 @@ impl Pools {
         self.free(dir) >= wanted
     }
 
-    /// Whether `bio` is of a submitter that was woken and whose batch is not over.
+    /// Which privilege the submitter of `bio` has, if it was woken and its batch is not over.
     #[inline]
-    fn is_privileged(&self, now: Instant, bio: &Bio) -> bool {
-        self.privilege[bio.dir()].as_ref().is_some_and(|privilege| {
-            privilege.submitter == bio.submitter && privilege.left > 0 && now <= privilege.until
-        })
+    fn privilege(&self, now: Instant, bio: &Bio) -> Option<usize> {
+        let mut all = self.privileges[bio.dir()].iter();
+        all.position(|privilege| privilege.submitter == bio.submitter && privilege.holds(now))
     }
 
     /// How many requests beyond the limit a batch may reach.

@@ -153,3 +153,119 @@ fn a_new_bfq_is_handed_what_a_group_that_is_gone_left_behind() {
     queue.complete(Instant::ZERO, command, Outcome::Ok);
     assert_eq!(queue.deliveries().count(), 1);
 }
+
+/// Two schedulers under the same calls.
+struct Twins {
+    queues: [BlockQueue; 2],
+    now: Instant,
+    random: u64,
+    flying: Vec<[blksched::InFlight; 2]>,
+    tags: u64,
+}
+
+impl Twins {
+    fn new(seed: u64, specs: [&str; 2]) -> Twins {
+        let limits = Limits { rotational: !seed.is_multiple_of(3), max_sectors: 256, ..Limits::default() };
+        let config = QueueConfig { limits, depth: 1 + (seed % 4) as u32, ..QueueConfig::default() };
+        let queues = specs.map(|spec| BlockQueue::new(config, Catalogue::builtin().build(spec).unwrap().elevator));
+        Twins { queues, now: Instant::ZERO, random: seed, flying: Vec::new(), tags: 0 }
+    }
+
+    fn draw(&mut self, below: u64) -> u64 {
+        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.random >> 33) % below
+    }
+
+    fn step(&mut self, groups: [GroupId; 2]) {
+        let until = self.now + Span::from_us([0, 10, 1000, 9000, 400_000][self.draw(5) as usize]);
+        // Idling ends at its own moments, which must be the same.
+        while let Some(due) = self.queues[0].deadline().filter(|due| *due <= until) {
+            assert_eq!(self.queues[1].deadline(), Some(due));
+            self.now = self.now.max(due);
+            self.queues.iter_mut().for_each(|queue| queue.elapse(due));
+            self.issue();
+        }
+        self.now = until;
+        match self.draw(16) {
+            0..=7 if self.flying.len() < 60 => self.submit(groups),
+            8..=14 if !self.flying.is_empty() => {
+                let nth = self.draw(self.flying.len() as u64) as usize;
+                let commands = self.flying.swap_remove(nth);
+                for (queue, command) in self.queues.iter_mut().zip(commands) {
+                    queue.complete(self.now, command, Outcome::Ok);
+                }
+            }
+            15 if self.draw(30) == 0 => {
+                let who = SubmitterId(self.draw(12) as u32);
+                self.queues.iter_mut().for_each(|queue| queue.forget(self.now, who));
+            }
+            _ => {}
+        }
+        self.issue();
+    }
+
+    fn submit(&mut self, groups: [GroupId; 2]) {
+        // Six at a time: others are created shortly after each other now and then, as bursts are.
+        let who = SubmitterId((self.draw(6) + 6 * u64::from(self.draw(20) == 0)) as u32);
+        let start = 8 * if self.draw(3) == 0 { self.draw(1 << 20) } else { 1000 * u64::from(who.0) + self.draw(60) };
+        let level = [4, 4, 0, 7][who.0 as usize % 4];
+        let priority = Priority { class: Class::BestEffort, level };
+        let make = if self.draw(3) == 0 { Bio::write_back } else { Bio::read };
+        let bio = Bio { priority, ..make(self.tags, who, Sector(start), 8 + 8 * self.draw(3) as u32) };
+        self.tags += 1;
+        let fates = [0, 1].map(|nth| self.queues[nth].submit(self.now, bio.with_group(groups[nth])));
+        assert_eq!(fates[0], fates[1], "{bio:?}");
+    }
+
+    /// Asks both until they issue nothing more: the same commands, and idling for as long.
+    fn issue(&mut self) {
+        loop {
+            let now = self.now;
+            let [ours, theirs] = &mut self.queues;
+            match (ours.next(now), theirs.next(now)) {
+                (Next::Issue(a), Next::Issue(b)) => {
+                    assert_eq!((a.start, a.sectors, a.op), (b.start, b.sectors, b.op), "at {now:?}");
+                    self.flying.push([a, b]);
+                }
+                (Next::Idle { until: a, .. }, Next::Idle { until: b, .. }) => return assert_eq!(a, b, "at {now:?}"),
+                (a, b) => return assert_eq!(format!("{a:?}"), format!("{b:?}"), "at {now:?}"),
+            }
+        }
+    }
+}
+
+/// docs/behaviour/elevators-6.12-6.18.md: apart from how many tags a write may take, loads of the root group decide the
+/// same with groups and without.
+#[test]
+fn without_a_group_it_decides_and_idles_as_if_there_were_none() {
+    for kernel in ["5.10", "5.15", "6.1", "6.12"] {
+        let specs = [format!("bfq@{kernel}+groups=off"), format!("bfq@{kernel}+groups=on")];
+        for seed in 0..12 {
+            let mut twins = Twins::new(seed, specs.each_ref().map(String::as_str));
+            (0..STEPS / 2).for_each(|_| twins.step([GroupId::ROOT; 2]));
+        }
+    }
+}
+
+/// Which number a group has, and which were made before it and are empty, decides nothing.
+#[test]
+fn groups_with_other_numbers_decide_and_idle_the_same() {
+    for kernel in ["6.1", "6.12"] {
+        let spec = format!("bfq@{kernel}");
+        for seed in 0..12 {
+            let mut twins = Twins::new(seed, [&spec, &spec]);
+            let ids = [[1, 2, 3], [6, 4, 9]].map(|ids| ids.map(GroupId));
+            for (queue, ids) in twins.queues.iter_mut().zip(ids) {
+                for (id, weight) in ids.into_iter().zip([100, 300, 50]) {
+                    queue.set_group(Instant::ZERO, id, Group { weight, ..Group::default() }).unwrap();
+                }
+            }
+            for step in 0..STEPS / 2 {
+                // A process changes its group now and then.
+                let nth = twins.draw(3) as usize;
+                let groups = ids.map(|ids| if step / 500 % 2 == 0 { ids[nth] } else { GroupId::ROOT });
+                twins.step(groups);
+            }
+        }
+    }
+}

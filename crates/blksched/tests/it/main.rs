@@ -1,6 +1,7 @@
 //! The library's integration tests, in one program: the queue's contract, the knobs, mechanisms and reasons of each
 //! elevator, and embedders' mistakes.
 
+mod adios_model;
 mod anticipation;
 mod bfq_groups;
 mod bfq_knobs;
@@ -15,6 +16,7 @@ mod common;
 mod contract;
 mod differential;
 mod found_by_the_laws;
+mod iocost_model;
 mod knobs;
 mod kyber;
 mod mechanisms;

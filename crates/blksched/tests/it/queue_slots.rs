@@ -248,6 +248,21 @@ fn in_2_6_a_woken_submitter_takes_32_requests_in_all_however_many_sleep_behind_i
 }
 
 #[test]
+fn in_2_6_each_woken_submitter_has_a_batch_of_its_own() {
+    let mut rig = rig(per_direction(128, BATCH));
+    let in_flight = fill(&mut rig, 128);
+    let read =
+        |rig: &mut Rig, who: SubmitterId, nth: u64| rig.read_by(who, u64::from(who.0) * 1_000_000 + nth * 100, 8);
+    assert!([ME, YOU].into_iter().all(|who| read(&mut rig, who, 0) == Submitted::Asleep));
+    in_flight[..2].iter().for_each(|&rq| rig.complete(rq));
+    let _ = rig.next();
+    assert_eq!(rig.awake(), [ME, YOU]);
+    for who in [ME, YOU] {
+        assert_eq!((1..).find(|&nth| read(&mut rig, who, nth) == Submitted::Asleep), Some(32), "{who:?}");
+    }
+}
+
+#[test]
 fn the_batch_ends_at_one_and_a_half_times_the_slots() {
     assert_eq!(batch(8, 0, Span::ZERO), 1 + 4);
     assert_eq!(batch(8, 3, Span::ZERO), 1 + 4);

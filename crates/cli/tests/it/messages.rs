@@ -318,3 +318,37 @@ fn an_fsync_on_a_file_system_costs_the_journals_trips_and_the_output_says_so() {
         assert!((10.0 * trips..10.0 * trips + 1.5).contains(&ms), "{fs}: {ms} ms");
     }
 }
+
+/// A trace names the kernel on which `blksched record` made it: the schedulers are that kernel's, unless others are
+/// named.
+#[test]
+fn a_recorded_trace_is_compared_under_the_schedulers_of_its_kernel() {
+    let recorded = |kernel: &str| {
+        let mut text = format!("# blksched record 1\n# kernel {kernel}\n# priorities not recorded\n");
+        text += "# device 8,0 name=sda scheduler=bfq rotational=1\n";
+        for n in 0..40 {
+            let (begins, sector) = (f64::from(n) / 50.0, n * 100_000);
+            let bytes = "4096 () ";
+            for (event, after, bytes) in [("insert", 0.0, bytes), ("issue", 1e-5, bytes), ("complete", 9e-3, "() ")] {
+                let time = begins + after;
+                text += &format!(" a-7 [000] ..... {time:.6}: block_rq_{event}: 8,0 R {bytes}{sector} + 8 [a]\n");
+            }
+        }
+        file(&folder(&format!("recorded-{kernel}")), "a.trace", text.as_bytes())
+    };
+    let said = |arguments: &[&str]| {
+        let output = blksched(arguments);
+        let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        said
+    };
+    let old = recorded("5.15.0-89-generic");
+    let compared = said(&["compare", &old, "--disk", "hdd-7200", "--seeds", "2", "--details"]);
+    for name in ["bfq@5.15", "mq-deadline@5.15", "kyber@5.15"] {
+        assert!(compared.contains(name), "{name}: {compared}");
+    }
+    let named = said(&["compare", &old, "--disk", "hdd-7200", "--seeds", "2", "--elevators", "bfq,none"]);
+    assert!(!named.contains("bfq@"), "{named}");
+    let simulated = said(&["simulate", &recorded("5.14.0-427.el9.x86_64"), "--disk", "hdd-7200"]);
+    assert!(simulated.contains("bfq@5.15"), "the nearest that is known: {simulated}");
+}

@@ -88,6 +88,17 @@ impl Stage {
         known.unwrap_or_else(|| scene.attached.or(self.attached).map_or_else(by_facts, default_behind))
     }
 
+    /// A scheduler, `name[:knob=value]` or with controllers, of the kernel on which a trace was recorded, if it says on
+    /// which: of that release, or of the nearest that is known.
+    pub(crate) fn of_recorded_kernel(&self, name: &str, catalogue: &Catalogue) -> String {
+        let (head, rest) = name.split_at(name.find(['+', ':']).unwrap_or(name.len()));
+        let recorded = self.workload.machine.as_ref().and_then(|device| device.word("kernel"));
+        match recorded.map(|release| catalogue.of_running(head, release)) {
+            Some(Ok(choice)) => format!("{choice}{rest}"),
+            _ => name.to_owned(),
+        }
+    }
+
     /// The one scheduler that `--elevator` names, or the kernel's default.
     ///
     /// # Errors
@@ -98,7 +109,8 @@ impl Stage {
         scene: &Scene,
         catalogue: &Catalogue,
     ) -> Result<Contender, Error> {
-        let elevator = named.cloned().unwrap_or_else(|| self.kernel_default(scene).to_owned());
+        let default = || self.of_recorded_kernel(self.kernel_default(scene), catalogue);
+        let elevator = named.cloned().unwrap_or_else(default);
         let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
         if contenders.len() > 1 {
             let several = "expected one scheduler; `blksched compare` runs several";

@@ -158,7 +158,10 @@ impl Workload {
         notes.extend(self.told.iter().cloned());
         notes.extend(self.machine.as_ref().map(|device| {
             let words: Vec<String> = device.words.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            format!("recorded on {}: scheduler, queue_depth and max_sectors_kb are defaults here", words.join(" "))
+            format!(
+                "recorded on {}: kernel, scheduler, queue_depth and max_sectors_kb are defaults here",
+                words.join(" ")
+            )
         }));
         notes.extend(self.replays.iter().flat_map(Replay::notes));
         notes

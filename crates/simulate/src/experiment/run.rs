@@ -1,6 +1,5 @@
 //! Running an experiment: one simulation per run and seed, and the judgement over all of them.
 
-use blksched::surroundings::Wakes;
 use blksched::{BlockQueue, Instant, Span};
 
 use super::asked::Asked;
@@ -54,9 +53,7 @@ impl ExperimentRun {
         let write_back = scene.surroundings.write_back(&scene.elevator);
         let mut world = world.with_host(scene.surroundings.host, write_back, config.limits.max_sectors);
         world = world.with_direct_writes_in_background(scene.direct_in_background);
-        if config.wakes == Wakes::ByDriver {
-            world = world.with_races(seed, scene.surroundings.odds);
-        }
+        world = scene.surroundings.race(world, &scene.elevator, (config.wakes, seed));
         if let Some(cpus) = scene.surroundings.cpus_under(&scene.elevator.build()) {
             let places = place(cpus.cpus as usize, &allowed, seed);
             let (scheduler, queues) = scene.surroundings.on_cpus(&cpus, &scene.elevator, scene.disk.attached);

@@ -15,6 +15,11 @@
 //! (6.18, loop device, a writer and a reader under bfq); on one emulated processor of 6.1 the owner was first in 397 of
 //! 402, the worker in 9 of 126. The delays are shorter than traced, because a real host's own cost is not a matter of
 //! chance: where processors cost something (`world/work.rs`), their work comes on top of the draws.
+//!
+//! Before blk-mq only owners are told later (a completion runs the queue itself, a woken sleeper has its slot): a
+//! moment, and 10 µs for each process ahead on the same processor, as the second task was later in that trace. How
+//! often one is ahead is FIT (as often as others ran before the worker): which process gets its turn hangs on it under
+//! CFQ, whose newest queue preempts the last. Two completions must now and then come before either owner asks again.
 
 use blksched::Span;
 use rand::{RngExt, SeedableRng};
@@ -65,11 +70,19 @@ const LATER: core::ops::Range<u64> = 4_000..8_000;
 /// The delay of a worker that runs after all of them.
 const LAST: core::ops::Range<u64> = 9_000..13_000;
 
+/// What one process that is ahead takes.
+const ONE_AHEAD: Span = Span::from_us(10);
+/// The percentage of owners with another one ahead; so many are ahead at most.
+const AHEAD: u32 = 24;
+const MOST_AHEAD: u64 = 16;
+
 /// The random draws of one run.
 #[derive(Clone, Debug)]
 pub(super) struct Races {
     random: Pcg64Mcg,
     odds: RaceOdds,
+    /// Before blk-mq: how many other processes there are.
+    others: Option<u64>,
 }
 
 /// One completion's delays.
@@ -87,7 +100,20 @@ impl Races {
     pub(super) fn of(seed: u64, odds: RaceOdds) -> Races {
         // Other random numbers than the workloads' of the same seed.
         let random = Pcg64Mcg::seed_from_u64(seed ^ 0x7261_6365);
-        Races { random, odds }
+        Races { random, odds, others: None }
+    }
+
+    /// Those of a host before blk-mq with this many processes.
+    pub(super) fn before_blk_mq(seed: u64, processes: usize) -> Races {
+        let odds = RaceOdds { worker_first: 100, ..RaceOdds::default() };
+        Races { others: Some((processes as u64).saturating_sub(1)), ..Races::of(seed, odds) }
+    }
+
+    /// How long processes that are ahead take.
+    fn ahead(&mut self) -> Span {
+        let most = self.others.unwrap_or(0).min(MOST_AHEAD);
+        let ahead = (0..most).take_while(|_| self.random.random_range(0..100) < AHEAD).count();
+        ONE_AHEAD * ahead as u64
     }
 
     /// The delay of the worker that a completion calls, unless all others run first.
@@ -102,7 +128,7 @@ impl Races {
     pub(super) fn lap(&mut self, contested: bool) -> Lap {
         let soon = Span::from_ns(self.random.random_range(SOON));
         if !contested {
-            return Lap { owner: soon, sleeper: soon, owner_first: false };
+            return Lap { owner: soon + self.ahead(), sleeper: soon, owner_first: false };
         }
         let later = Span::from_ns(self.random.random_range(LATER));
         if self.random.random_range(0..100) < self.odds.owner_first {

@@ -173,10 +173,7 @@ fn async_ramp_up() {
 }
 
 const CFQ_ON_SSD: &[Control] = &[
-    Control {
-        changes: &[Knob("* 8ms", "slice_idle", 0)],
-        breaks: &[(0, &["off / on"]), (1, &["off / on, at least twice"])],
-    },
+    Control { changes: &[Knob("* 8ms", "slice_idle", 0)], breaks: &[(0, &["off / on"])] },
     // One process fills the disk.
     Control {
         changes: &[Set("local, slice_idle {knob.slice_idle}", "queue.nr_requests", "64")],

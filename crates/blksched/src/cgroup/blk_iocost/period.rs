@@ -21,6 +21,7 @@ impl IoCost {
     /// Handles the period's timer.
     pub fn end_period(&mut self, at: Instant, woken: &mut Vec<Woken>) {
         let now = self.now(at);
+        self.is_ending = true;
         let observed = self.observe();
         let debtors = self.settle_groups(now, woken);
         self.commit();
@@ -33,6 +34,7 @@ impl IoCost {
         self.adjust_rate(observed, found.shortages, found.lagging);
         self.check_class(now);
         self.forgive(now, debtors, found.used, woken);
+        self.is_ending = false;
         self.period += 1;
         self.period_ends = None;
         if self.active.is_empty() {
@@ -63,7 +65,7 @@ impl IoCost {
     /// Deactivates a group that has sent nothing for a whole period and has nothing in flight.
     fn leave(&mut self, now: Now, id: GroupId) {
         self.forfeit(now, id);
-        self.note_weights(now, id, 0, 0, Save::No);
+        self.set_weights(now, id, 0, 0, Save::No);
         self.tree.set_itself(id, false);
         self.active.retain(|&active| active != id);
     }

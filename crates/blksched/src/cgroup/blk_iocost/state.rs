@@ -196,6 +196,8 @@ pub struct IoCost {
     /// When the period ends, if one is running.
     pub(super) period_ends: Option<Tick>,
     pub(super) period: u64,
+    /// At the end of a period shares follow the weights at its two commits only, whatever changes in between.
+    pub(super) is_ending: bool,
 }
 
 /// The time of a call.

@@ -46,7 +46,7 @@ impl IoCost {
             let above = of(&inner, self.tree.parent(donor.id));
             let claim = ratio_up(above.sum, donor.keeps, above.after);
             let active = self.tree.active(donor.id);
-            self.note_weights(now, donor.id, active, claim, Save::Yes);
+            self.set_weights(now, donor.id, active, claim, Save::Yes);
         }
     }
 

@@ -85,7 +85,7 @@ impl IoCost {
             found.donors.push(Donor { id, share: hwa, keeps });
         } else if self.accounts[id.0 as usize].debt == 0 {
             let active = self.tree.active(id);
-            self.note_weights(now, id, active, active, super::Save::Yes);
+            self.set_weights(now, id, active, active, super::Save::Yes);
             found.shortages += 1;
         }
     }
