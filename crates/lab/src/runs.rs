@@ -92,7 +92,7 @@ impl<'a> Runs<'a> {
     pub fn seen(&self) -> Span {
         match self.comparison.scene.time {
             Some(_) => Span::MAX,
-            None => self.limit.saturating_sub(self.stage.plan.all_count_from()),
+            None => self.limit.saturating_sub(self.stage.counts_from),
         }
     }
 

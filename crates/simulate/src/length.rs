@@ -100,7 +100,7 @@ impl Length {
     /// This part of it (0 to 1), but no less than contains every job.
     pub fn shortened(self, part: f64) -> Length {
         let of = |span: Span, part: f64| Span::from_ns((span.as_ns() as f64 * part) as u64);
-        let limit = of(self.limit, part).max(self.least.min(self.limit));
+        let limit = round(of(self.limit, part)).max(self.least.min(self.limit));
         let part = limit.as_secs_f64() / self.limit.as_secs_f64().max(f64::MIN_POSITIVE);
         Length { limit, warm_up: of(self.warm_up, part), ..self }
     }
@@ -181,6 +181,13 @@ impl Length {
         }
         plan
     }
+}
+
+/// Two digits suffice.
+fn round(span: Span) -> Span {
+    let ns = span.as_ns();
+    let unit = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    Span::from_ns(ns.div_ceil(unit) * unit)
 }
 
 /// Whether everything that was done at all was done often enough.

@@ -25,6 +25,8 @@ pub struct Stage {
     pub workload: Arc<Workload>,
     /// Its processes as laid out on the disk.
     pub plan: Arc<Plan>,
+    /// When all of them have begun and left the ramp that their job file gives them.
+    pub counts_from: Span,
     /// The disk.
     pub disk: Arc<DiskSpec>,
     /// The name as given.
@@ -68,9 +70,11 @@ impl Stage {
         disk.attached = attached.unwrap_or(disk.attached);
         let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
         let validated = files.validated(&disk_name);
+        let counts_from = plan.all_count_from();
         Ok(Stage {
             workload,
             plan,
+            counts_from,
             disk: Arc::new(disk),
             disk_name,
             attached,

@@ -4,7 +4,7 @@ use blksched::{Instant, Span};
 use blksched_measure::{Series, Work, mser5};
 use blksched_workloads::{JobPlan, Plan};
 
-use super::{DEAR, ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, LONGEST_TRACE, Length, Phases, SLOWER};
+use super::{DEAR, ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, LONGEST_TRACE, Length, Phases, SLOWER, round};
 use crate::trial::{Trial, TrialError};
 use crate::underway::Underway;
 
@@ -172,13 +172,6 @@ impl<'a> Pilot<'a> {
         }
         Some(longest)
     }
-}
-
-/// Two digits suffice.
-fn round(span: Span) -> Span {
-    let ns = span.as_ns();
-    let unit = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
-    Span::from_ns(ns.div_ceil(unit) * unit)
 }
 
 /// The length of a job's beginning, from its first completion on, once all jobs count: by its rate, or, if the job sets
