@@ -49,8 +49,11 @@ impl<L: Listener, O: Observer> World<L, O> {
         if !self.properties[index].sleeps_for_slots {
             return self.submit_offloaded(index, bio);
         }
-        if self.hand_in(bio) == Submitted::Asleep {
-            self.fell_asleep(index, bio.submitter);
+        match self.hand_in(bio) {
+            Submitted::Asleep => self.fell_asleep(index, bio.submitter),
+            // Its submitter goes on, however long `io.max` holds it.
+            Submitted::Held => self.flights[bio.tag.0 as u32].accepted_at = Some(self.now),
+            _ => {}
         }
     }
 
