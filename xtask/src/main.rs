@@ -12,7 +12,7 @@
 //! * `audit`: licences and advisories of the dependencies
 //! * `interface [REV]`: changes of the library's public interface since a commit
 //! * `docs`, `matrix`, `transcripts`, `bench`, `demerit`, `live-kernel`, `measured-disk`, `reality`, `timed-disk`,
-//!   `cpu-costs`: of `xtask/workbench`
+//!   `cpu-costs`, `nvme-tables`: of `xtask/workbench`
 
 mod arguments;
 mod audit;

@@ -121,9 +121,10 @@ fn cpu() -> Table {
         table.columns.push(Column::numbers("time", &preset.name, Quantity::Time));
         table.note(format!("{}: {}", preset.name, preset.description));
     }
-    for (row, cost) in presets[0].costs.rows().into_iter().enumerate() {
-        let times = presets.iter().map(|preset| Cell::from(preset.costs.rows()[row].1));
-        table.row(std::iter::once(Cell::from(cost.0)).chain(times));
+    let costs: Vec<_> = presets.iter().map(|preset| preset.costs.rows()).collect();
+    for (row, (name, _)) in costs[0].iter().enumerate() {
+        let times = costs.iter().map(|rows| Cell::from(rows[row].1));
+        table.row(std::iter::once(Cell::from(name.clone())).chain(times));
     }
     table.note("one request of one I/O; the preset's file and docs/host.md say where each number comes from");
     table

@@ -31,6 +31,12 @@ pub trait Disk: Send {
     /// Commands started and not yet returned.
     fn in_flight(&self) -> u32;
 
+    /// When it fetches the next command from a submission queue: one that is handed over before waits in the disk,
+    /// behind those that were. Long past if it takes whatever comes.
+    fn fetches(&self) -> Instant {
+        Instant::ZERO
+    }
+
     /// Where the mechanism's time went so far.
     ///
     /// A disk with several members returns the sum over them, computed by this call.

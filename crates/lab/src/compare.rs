@@ -314,10 +314,19 @@ fn sentences(
 fn remarks_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured: &[Arc<Measured>]) -> Vec<String> {
     let mut notes = stage.cpu_notes(scene);
     notes.extend(processors::note(measured, scene.host.cpu_name()));
+    notes.extend(unreached_caps(measured));
     notes.extend(of_no_cost(contenders, scene));
     notes.extend(unthrottled(contenders, scene.wbt_lat_usec));
     notes.extend(notes_on_files(contenders, &stage.plan));
     notes
+}
+
+/// Where `io.max` is set and held nothing back, it explains nothing.
+fn unreached_caps(measured: &[Arc<Measured>]) -> Option<String> {
+    let unreached = || measured.iter().filter(|one| one.capped == Some(0));
+    let labels: Vec<String> = unreached().map(|one| one.label()).collect();
+    (!labels.is_empty())
+        .then(|| format!("io.max did nothing under {}: no I/O was held back, as no cap was reached", labels.join(", ")))
 }
 
 /// The jobs that ended early under an elevator, each once.

@@ -209,3 +209,17 @@ fn the_answer_is_the_same_on_any_number_of_threads() {
     };
     assert_eq!(on(1), on(7));
 }
+
+#[test]
+fn a_cap_that_held_nothing_back_is_said_to_have_done_nothing() {
+    let capped =
+        |rate: &str| JOBS.replace("[backup]", &format!("[backup]\ncgroup=a\ncgroup_files=io.max: wbps={rate}"));
+    let said = |text: &str| -> Vec<String> {
+        let verdict = asked(&capped(text), 2).answer().unwrap().verdict;
+        let all = verdict.notes.iter().chain(&verdict.remarks);
+        all.filter(|note| note.contains("io.max did nothing")).cloned().collect()
+    };
+    let loose = said("100000000000");
+    assert!(loose.len() == 1 && loose[0].contains("under bfq, none: no I/O was held back"), "{loose:?}");
+    assert_eq!(said("1000000"), [""; 0]);
+}

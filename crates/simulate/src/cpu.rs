@@ -1,6 +1,7 @@
 //! The host's processors: the cost of an I/O, the placement of processes, and waiting between them.
 //!
 //! * [`HostCpus`]: their number, and the costs ([`CpuCosts`], a TOML preset; each number gives its source).
+//! * [`TaskOrder`]: who runs first; [`DispatchIn`]: who dispatches.
 //! * `Cores`: the state machine. It is given work, says when the work is done, and knows nothing of queues and disks.
 //! * `placement`: which process runs where.
 //!
@@ -8,11 +9,15 @@
 
 mod cores;
 mod costs;
+mod fair;
+mod locks;
 mod placement;
 mod preset;
 
-pub(crate) use cores::{Cores, Cost, Rank};
-pub use costs::{CpuCosts, LockScope, SchedulerCosts, Schedules};
+pub(crate) use cores::{Cores, Cost, Rank, WorkProgress};
+pub use costs::{CpuCosts, DispatchIn, FairClass, LockScope, SchedulerCosts, Schedules, TaskOrder};
+pub use locks::LockReport;
+pub(crate) use locks::hardware_queue;
 pub(crate) use placement::place;
 pub use preset::{CPU_PRESETS, CpuError, CpuPreset};
 
@@ -52,4 +57,6 @@ pub struct CpuReport {
     pub busiest: blksched::Span,
     /// Time spent waiting for the scheduler's lock, summed over them.
     pub spun: blksched::Span,
+    /// The scheduler's lock; of several, the busiest.
+    pub lock: LockReport,
 }

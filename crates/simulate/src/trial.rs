@@ -17,7 +17,7 @@ use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
 use crate::counted;
-use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, place};
+use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, hardware_queue, place};
 use crate::files;
 use crate::hash::TraceHash;
 use crate::other_disks::{self, OtherDisk};
@@ -49,6 +49,9 @@ pub struct Surroundings {
     pub host: HostKnobs,
     /// The host's processors; `None` if I/O costs them nothing. Only with blk-mq.
     pub cpus: Option<HostCpus>,
+    /// How many hardware queues an NVMe drive has, each with its own tags and submission queue. `None`: as many as
+    /// processors, which share what tags there are. Only where I/O costs the processors something.
+    pub hardware_queues: Option<u32>,
     /// Which task runs first among those that a completion wakes.
     pub odds: RaceOdds,
     /// When processes begin.
@@ -99,6 +102,7 @@ impl Surroundings {
     /// The scheduler's costs, and the disk's hardware queues, on these processors.
     pub(crate) fn on_cpus(&self, cpus: &HostCpus, elevator: &Choice, attached: Attached) -> (SchedulerCosts, u32) {
         let hardware_queues = self.attached.unwrap_or(attached).hardware_queues(cpus.cpus);
+        let hardware_queues = self.own_queues(attached).unwrap_or(hardware_queues);
         (cpus.costs.of(elevator.entry.name), hardware_queues)
     }
 
@@ -115,6 +119,11 @@ impl Surroundings {
             _ if elevator.kernel() >= LAST_BEFORE_BLK_MQ => world.with_late_owners(seed),
             _ => world,
         }
+    }
+
+    /// The number of hardware queues that have tags and submission queues of their own; `None` if they share them.
+    pub(crate) fn own_queues(&self, attached: Attached) -> Option<u32> {
+        self.hardware_queues.filter(|_| self.attached.unwrap_or(attached) == Attached::Nvme && self.cpus.is_some())
     }
 
     /// Switches on the policies that hold bios back before they have a slot, as that kernel does by default.
@@ -189,6 +198,8 @@ pub struct Findings {
     pub host: HostReport,
     /// What the processors did, if they cost anything.
     pub cpu: Option<CpuReport>,
+    /// How many bios `io.max` held back; `None` if no group has a limit.
+    pub capped: Option<u64>,
     /// When the run ended.
     pub elapsed: Span,
     /// Whether every job ended by itself.
@@ -314,6 +325,9 @@ impl Trial {
         let config = queue_config(&built, &self.surroundings, &disk.facts(), spec.attached);
         let disk_sectors = disk.facts().sectors;
         let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
+        if let Some(queues) = self.surroundings.cpus.and(self.surroundings.own_queues(spec.attached)) {
+            queue = queue.with_hardware_queues(queues);
+        }
         self.surroundings.throttle(&mut queue, &config);
         for (knob, raw) in &self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
@@ -335,6 +349,9 @@ impl Trial {
             let places = place(cpus.cpus as usize, &allowed, self.seed);
             let (scheduler, queues) = self.surroundings.on_cpus(&cpus, &self.elevator, spec.attached);
             world = world.with_cpus(&cpus, scheduler, queues, &places);
+            if let Some(queues) = self.surroundings.own_queues(spec.attached) {
+                world = on_hardware_queues(world, queues, cpus.cpus, plan.jobs.iter().zip(&places));
+            }
         }
         Ok(world)
     }
@@ -379,8 +396,22 @@ impl Trial {
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         let (host, cpu) = (world.host().report(), world.cpu_report());
         let work = counted::work(requests, ios, &host);
-        Findings { jobs, reasons, disk, host, cpu, elapsed, finished, hash, requests, work, issued }
+        let capped = world.queue().held_by_io_max();
+        Findings { jobs, reasons, disk, host, cpu, capped, elapsed, finished, hash, requests, work, issued }
     }
+}
+
+/// Each process uses the tags and the submission queue of its processor's hardware queue.
+fn on_hardware_queues<'a, L: Listener, O: Observer>(
+    mut world: World<L, O>,
+    queues: u32,
+    cpus: u32,
+    processes: impl Iterator<Item = (&'a JobPlan, &'a u32)>,
+) -> World<L, O> {
+    let queue_of = |cpu: u32| hardware_queue(cpu as usize, cpus as usize, queues as usize) as u32;
+    let places: Vec<_> = processes.map(|(job, &cpu)| (job.submitter, queue_of(cpu))).collect();
+    places.iter().for_each(|&(submitter, queue)| world.queue().place(submitter, queue));
+    world.with_submission_queues(queues, places)
 }
 
 /// Adds what the disk's medium does to the reasons.
@@ -407,6 +438,7 @@ pub(crate) fn queue_config(
         fua: facts.fua,
         ..Limits::default()
     };
+    let own_queues = surroundings.own_queues(attached).filter(|_| built.slots.era().is_some());
     let attached = surroundings.attached.unwrap_or(attached);
     let depth = surroundings.depth.unwrap_or(facts.depth).clamp(1, facts.depth);
     // A depth set by the user limits the host's tags, too.
@@ -416,7 +448,9 @@ pub(crate) fn queue_config(
     let slots = if pool == Pool::Device { slots.resized(tags) } else { slots };
     let queues = surroundings.cpus_under(built).map_or(1, |cpus| attached.hardware_queues(cpus.cpus));
     // Every hardware queue has scheduler tags of its own.
-    let slots = if pool == Pool::Scheduler { slots.with_queues(queues) } else { slots };
+    let slots = if pool == Pool::Scheduler && own_queues.is_none() { slots.with_queues(queues) } else { slots };
+    // Commands beyond what the disk holds wait in their submission queues.
+    let depth = own_queues.map_or(depth, |queues| depth.saturating_mul(queues));
     let slots = surroundings.nr_requests.map_or(slots, |n| match slots {
         Slots::Unlimited | Slots::Unbounded { .. } => Slots::LINUX_2_6.with_nr_requests(n),
         Slots::Tags { .. } if pool == Pool::Device => slots.resized(n.min(tags)),

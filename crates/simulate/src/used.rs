@@ -47,7 +47,8 @@ impl Trial {
             queues: is_mq.then(|| {
                 let tags = attached.tags(facts.depth);
                 let tags = self.surroundings.depth.map_or(tags, |depth| tags.min(depth));
-                (attached.hardware_queues(cpus.max(1)), tags)
+                let queues = self.surroundings.own_queues(attached);
+                (queues.unwrap_or_else(|| attached.hardware_queues(cpus.max(1))), tags)
             }),
             nr_requests: slots.nr_requests(),
             depth,

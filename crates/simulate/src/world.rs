@@ -31,6 +31,7 @@ mod memory;
 mod observer;
 mod races;
 mod still;
+mod submission_queues;
 mod work;
 mod workers;
 
@@ -42,6 +43,7 @@ pub use races::RaceOdds;
 use races::Races;
 pub use still::StandsStill;
 use still::{MOST_STEPS, STEPS_PER_SOURCE};
+use submission_queues::SubmissionQueues;
 use work::{CpuWork, Labour};
 use workers::Workers;
 
@@ -71,6 +73,9 @@ pub struct World<L: Listener, O: Observer> {
     awaiting: Vec<usize>,
     /// Sources that also depend on what happens on other disks.
     joint: Vec<usize>,
+    /// Where commands wait until the drive fetches them, if its hardware queues are told apart, and when it does.
+    submission: Option<Box<SubmissionQueues>>,
+    fetches_at: Instant,
     /// Notifications and wake-ups on their way, if processes have delays.
     mail: DeliveryQueue,
     races: Option<Races>,
@@ -138,6 +143,8 @@ impl<L: Listener, O: Observer> World<L, O> {
             sources,
             properties,
             wakes,
+            submission: None,
+            fetches_at: Instant::NEVER,
             mail: DeliveryQueue::default(),
             races: None,
             workers_called: 0,
@@ -232,7 +239,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub fn upcoming(&mut self) -> Option<Instant> {
         let host = self.host.next().unwrap_or(Instant::NEVER);
         let first = self.wakes.next().min(self.disk.upcoming()).min(self.mail.next());
-        let first = first.min(host).min(self.queue.upcoming());
+        let first = first.min(host).min(self.queue.upcoming()).min(self.fetches_at);
         (first < Instant::NEVER).then(|| first.max(self.now))
     }
 
@@ -304,6 +311,9 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.queue.elapse(self.now);
             self.run_queue();
         }
+        if self.fetches_at <= self.now {
+            self.fetch_commands();
+        }
         while self.disk.upcoming() <= self.now {
             let finished = self.disk.finish(self.now);
             self.tell_work();
@@ -325,6 +335,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.take_turn(index);
             self.step()?;
         }
+        self.choose_tasks();
         self.step()
     }
 
@@ -384,8 +395,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.hash.issued(self.now, &command);
         self.observer.issued(&command);
         self.tells_start(command);
-        self.disk.start(self.now, command);
-        self.tell_work();
+        self.hand_to_disk(command);
     }
 
     /// Passes what the disk has reported of its medium's work to the listener that keeps the reasons.
@@ -399,6 +409,9 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// The disk is done with a request.
     fn finished(&mut self, finished: Finished) {
         let rq = finished.rq;
+        if self.submission.is_some() {
+            self.fetch_commands();
+        }
         let outcome = match finished.outcome {
             blksched_disks::CommandOutcome::Ok => Outcome::Ok,
             blksched_disks::CommandOutcome::Failed(_) => Outcome::Failed,

@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use crate::Verdict;
 use crate::loop_device::LoopDevice;
 use crate::shell;
-use fit::{Fitted, SCHEDULERS};
+use fit::{Fitted, SCHEDULERS, unsettled};
 use load::{LOADS, Measured};
 
 /// The file under the loop device \[bytes\].
@@ -81,6 +81,12 @@ pub fn run(repeats: u32, write: Option<&Path>) -> Result<Verdict> {
     }
     let preset = Fitted::of(&all)?.preset(&machine(), repeats);
     println!("\n{preset}");
+    let unsettled = unsettled(&all);
+    if !unsettled.is_empty() {
+        println!("not measured with confidence (the machine is too busy, or --repeats too few):");
+        unsettled.iter().for_each(|line| println!("  {line}"));
+        return Ok(Verdict::Bad);
+    }
     if let Some(path) = write {
         fs::write(path, &preset).with_context(|| format!("writing {}", path.display()))?;
     }

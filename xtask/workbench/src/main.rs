@@ -10,6 +10,7 @@
 //! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, compared with the models
 //! * `reality`: the running kernel and fio on a simulated disk in real time, compared with the prediction
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
+//! * `nvme-tables`: published throughput of the schedulers on an NVMe drive, compared with the prediction
 //! * `cpu-costs`: the processor cost of an I/O on this machine under each scheduler, as a preset
 
 mod bench;
@@ -24,6 +25,7 @@ mod loop_device;
 mod matrix;
 #[cfg(target_os = "linux")]
 mod measured_disk;
+mod nvme_tables;
 #[cfg(target_os = "linux")]
 mod reality;
 #[cfg(target_os = "linux")]
@@ -93,6 +95,8 @@ enum Verb {
         #[arg(long, value_name = "FILE")]
         write: Option<PathBuf>,
     },
+    /// Compare published throughput and latency of the schedulers on an NVMe drive with the prediction
+    NvmeTables(nvme_tables::Arguments),
     /// What the running kernel and fio do on simulated disks in real time, beside what is predicted (needs root)
     #[cfg(target_os = "linux")]
     Reality(reality::Arguments),
@@ -128,6 +132,7 @@ fn main() -> ExitCode {
         Verb::LiveKernel => live_kernel::run(),
         #[cfg(target_os = "linux")]
         Verb::CpuCosts { repeats, write } => cpu_costs::run(repeats, write.as_deref()),
+        Verb::NvmeTables(arguments) => nvme_tables::run(&arguments),
         #[cfg(target_os = "linux")]
         Verb::Reality(arguments) => reality::run(&arguments),
         #[cfg(target_os = "linux")]

@@ -62,6 +62,8 @@ pub(super) struct BioGate {
     /// `io.weight`, for an io.cost that is enabled later.
     pub(super) weights: BTreeMap<GroupId, u32>,
     pub(super) held: BTreeMap<u64, Bio>,
+    /// How many bios `io.max` has ever held.
+    pub(super) ever_held: u64,
     pub(super) next: u64,
 }
 
@@ -73,6 +75,7 @@ impl Default for BioGate {
             classes: BTreeMap::new(),
             weights: BTreeMap::new(),
             held: BTreeMap::new(),
+            ever_held: 0,
             next: 0,
         }
     }
@@ -112,6 +115,7 @@ impl BioGate {
             Passage::Go => Some(bio),
             Passage::Held => {
                 self.held.insert(self.next, bio);
+                self.ever_held += 1;
                 None
             }
         }

@@ -9,11 +9,12 @@
 #![doc(alias = "blk_mq_get_tag")]
 #![doc(alias = "rq_qos_wait")]
 
-use alloc::collections::VecDeque;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use super::mq::{SearchDepth, TagSet, Task};
+use super::mq::{Patience, SearchDepth, TagAsked, TagSet, Task};
 use super::waiters::Sleeper;
+use crate::request::SubmitterId;
 
 /// When a woken task runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,6 +26,17 @@ pub enum Wakes {
     /// [`BlockQueue::run_task`](crate::BlockQueue::run_task) once the task has got a processor. Whether the task or the
     /// owner of the completed request is faster decides which gets the tag.
     ByDriver,
+}
+
+/// How a task comes to ask for a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Asks {
+    /// For the first time.
+    First,
+    /// It was just seen that none is free.
+    FoundNone,
+    /// It was woken.
+    Woken,
 }
 
 /// What a task sleeps for.
@@ -47,7 +59,14 @@ pub(super) struct Sleeping {
 /// Tags, the tasks that hold them, and those that sleep.
 #[derive(Debug)]
 pub(crate) struct Tasks {
+    /// The first hardware queue's; usually there is no other, or all share these.
     pub(super) set: TagSet,
+    /// The other hardware queues', if each has its own.
+    others: Vec<TagSet>,
+    /// Tags are numbered through all queues; this many belong to each.
+    each: u32,
+    /// The hardware queue of each submitter whose processor does not have the first.
+    hctx: BTreeMap<SubmitterId, u32>,
     pub(super) sleeping: Vec<Option<Sleeping>>,
     pub(super) free: Vec<Task>,
     /// Woken tasks, if they run without the driver.
@@ -56,7 +75,15 @@ pub(crate) struct Tasks {
 
 impl Tasks {
     pub(super) fn new(set: TagSet) -> Tasks {
-        Tasks { set, sleeping: Vec::new(), free: Vec::new(), runnable: VecDeque::new() }
+        Tasks {
+            set,
+            others: Vec::new(),
+            each: 0,
+            hctx: BTreeMap::new(),
+            sleeping: Vec::new(),
+            free: Vec::new(),
+            runnable: VecDeque::new(),
+        }
     }
 
     /// The number of the next task that falls asleep.
@@ -84,15 +111,88 @@ impl Tasks {
     /// and continue without the old elevator's limit. Left asleep, they would wait for a wake-up batch that is sized
     /// for the new one and may never fill.
     pub(super) fn change_over(&mut self, shallowest: Option<u32>, woke: &mut Vec<Task>) {
-        self.set.announce(shallowest);
+        self.sets().for_each(|set| set.announce(shallowest));
         for sleeping in self.sleeping.iter_mut().flatten() {
             if let Gate::Tag(search) = &mut sleeping.gate {
                 *search = SearchDepth::All;
             }
         }
-        while self.set.waits().asleep().next().is_some() {
-            self.set.wake_one_each(woke);
+        for set in self.sets() {
+            while set.waits().asleep().next().is_some() {
+                set.wake_one_each(woke);
+            }
         }
+    }
+
+    /// Each of this many hardware queues has as many tags as the first.
+    pub(super) fn split(&mut self, queues: u32) {
+        self.each = self.set.map().depth();
+        self.others = alloc::vec![self.set.clone(); queues.saturating_sub(1) as usize];
+    }
+
+    /// A submitter's processor has this hardware queue.
+    pub(super) fn place(&mut self, submitter: SubmitterId, queue: u32) {
+        self.hctx.insert(submitter, queue.min(self.others.len() as u32));
+    }
+
+    /// Whether hardware queues have tags of their own.
+    pub(super) fn are_split(&self) -> bool {
+        !self.others.is_empty()
+    }
+
+    fn sets(&mut self) -> impl Iterator<Item = &mut TagSet> {
+        core::iter::once(&mut self.set).chain(&mut self.others)
+    }
+
+    /// A submitter's hardware queue, and the number of its first tag: tags are numbered through all queues.
+    fn of(&mut self, submitter: SubmitterId) -> (&mut TagSet, u32) {
+        match self.hctx.get(&submitter) {
+            Some(&queue) if queue > 0 => (&mut self.others[queue as usize - 1], queue * self.each),
+            _ => (&mut self.set, 0),
+        }
+    }
+
+    /// A tag of the submitter's hardware queue, if one is free.
+    #[inline(always)]
+    pub(super) fn take(&mut self, submitter: SubmitterId, search: SearchDepth) -> Option<u32> {
+        if self.others.is_empty() {
+            return self.set.take(0, search);
+        }
+        let (set, first) = self.of(submitter);
+        set.take(0, search).map(|tag| first + tag)
+    }
+
+    /// [`TagSet::ask`], [`TagSet::wait`](TagSet) or [`TagSet::run`] of the submitter's hardware queue.
+    pub(super) fn ask(&mut self, submitter: SubmitterId, task: Task, search: SearchDepth, how: Asks) -> TagAsked {
+        let (set, first) = self.of(submitter);
+        let asked = match how {
+            Asks::First => set.ask(0, task, search, Patience::Waits),
+            Asks::FoundNone => set.wait(0, task, search),
+            Asks::Woken => set.run(0, task, search),
+        };
+        match asked {
+            TagAsked::Tag(tag) => TagAsked::Tag(first + tag),
+            asked => asked,
+        }
+    }
+
+    /// A tag's request has ended; adds the tasks that are woken, in order.
+    #[inline]
+    pub(super) fn give_back(&mut self, tag: u32, woke: &mut Vec<Task>) {
+        if self.others.is_empty() {
+            return self.set.free(tag, woke);
+        }
+        match tag / self.each {
+            0 => self.set.free(tag, woke),
+            queue => self.others[queue as usize - 1].free(tag % self.each, woke),
+        }
+    }
+
+    /// Whether a tag of the submitter's hardware queue is free.
+    pub(super) fn has_free(&self, submitter: SubmitterId) -> bool {
+        let queue = self.hctx.get(&submitter).copied().unwrap_or_default() as usize;
+        let map = queue.checked_sub(1).map_or(&self.set, |other| &self.others[other]).map();
+        map.in_use() < map.depth()
     }
 
     pub(super) fn nobody_runs(&self) -> bool {
@@ -100,6 +200,7 @@ impl Tasks {
     }
 
     pub(super) fn check(&self, live: u32) {
-        assert!(self.set.map().in_use() <= live, "tags are taken by nobody");
+        let in_use = core::iter::once(&self.set).chain(&self.others).map(|set| set.map().in_use()).sum::<u32>();
+        assert!(in_use <= live, "tags are taken by nobody");
     }
 }

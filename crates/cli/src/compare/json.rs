@@ -275,6 +275,8 @@ fn processors(measure: &CpuMeasure) -> Value {
         "busy": sample(&measure.busy, Quantity::Fraction),
         "busiest": sample(&measure.busiest, Quantity::Fraction),
         "waiting_for_the_lock": sample(&measure.spun, Quantity::Fraction),
+        "lock_held": sample(&measure.lock_held, Quantity::Fraction),
+        "lock_moves_per_request": sample(&measure.lock_moves, Quantity::Ratio),
         "per_io": sample(&measure.per_io, Quantity::Time),
     })
 }

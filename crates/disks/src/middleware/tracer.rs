@@ -99,6 +99,10 @@ impl Disk for Tracer {
         Some(finished)
     }
 
+    fn fetches(&self) -> Instant {
+        self.inner.fetches()
+    }
+
     fn in_flight(&self) -> u32 {
         self.inner.in_flight()
     }

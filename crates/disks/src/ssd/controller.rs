@@ -62,6 +62,11 @@ impl Controller {
         (begin + self.spec.command, begin.since(now))
     }
 
+    /// When it takes the next command.
+    pub(super) fn free(&self) -> Instant {
+        self.lane.free()
+    }
+
     fn interval(&mut self, command: &Command) -> Span {
         let SsdOverheadSpec { interval, map, .. } = self.spec;
         let (start, end) = (command.start.0, command.start.0.saturating_add(command.sectors.into()));

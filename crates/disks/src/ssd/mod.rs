@@ -555,6 +555,10 @@ impl Disk for Ssd {
         }
     }
 
+    fn fetches(&self) -> Instant {
+        self.controller.free()
+    }
+
     fn in_flight(&self) -> u32 {
         self.in_flight
     }

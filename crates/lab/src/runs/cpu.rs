@@ -13,6 +13,11 @@ pub struct CpuMeasure {
     pub busiest: Sample,
     /// The part spent waiting for the scheduler's lock.
     pub spun: Sample,
+    /// The part of the run for which the scheduler's lock was held, its way from one processor to another included; of
+    /// several locks, the busiest.
+    pub lock_held: Sample,
+    /// How often a request's lock came from another processor.
+    pub lock_moves: Sample,
     /// Processor time per request sent to the disk \[ns\].
     pub per_io: Sample,
 }
@@ -32,6 +37,8 @@ impl CpuMeasure {
             busy: over(&|run, cpu| part(run, cpu.busy.as_ns(), cpu.cpus)),
             busiest: over(&|run, cpu| part(run, cpu.busiest.as_ns(), 1)),
             spun: over(&|run, cpu| part(run, cpu.spun.as_ns(), cpu.cpus)),
+            lock_held: over(&|run, cpu| part(run, cpu.lock.held.as_ns(), 1)),
+            lock_moves: over(&|run, cpu| cpu.lock.moved as f64 / run.requests.max(1) as f64),
             per_io: over(&|run, cpu| cpu.busy.as_ns() as f64 / run.requests.max(1) as f64),
         })
     }

@@ -51,6 +51,8 @@ pub struct Measured {
     pub kept: Option<Sample>,
     /// Processor load; `None` if I/O costs no processor time.
     pub cpu: Option<CpuMeasure>,
+    /// How many bios `io.max` held back, in all runs; `None` if no group has a limit.
+    pub capped: Option<u64>,
     /// What the page cache did; `None` if no I/O went through it.
     pub memory: Option<MemoryMeasure>,
     /// All reads, and all writes.
@@ -189,6 +191,7 @@ impl Measured {
             in_disk: runs.iter().map(|run| run.disk.depth).sum::<f64>() / runs.len() as f64,
             jain: over(runs, jain),
             cpu: CpuMeasure::of(runs),
+            capped: runs.iter().map(|run| run.capped).sum(),
             memory: MemoryMeasure::of(runs),
             totals: [0, 1].map(|nth| (Dir::BOTH[nth], Total::of(nth, runs))),
             finished: runs.iter().all(|run| run.finished),

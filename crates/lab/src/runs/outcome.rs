@@ -19,6 +19,8 @@ pub struct Outcome {
     pub(crate) disk: DiskShare,
     pub(crate) host: HostReport,
     pub(crate) cpu: Option<CpuReport>,
+    /// How many bios `io.max` held back; `None` if there is no limit.
+    pub(crate) capped: Option<u64>,
     pub(crate) elapsed: Span,
     pub(crate) finished: bool,
     pub(crate) hash: TraceHash,
@@ -128,6 +130,7 @@ impl Outcome {
             disk: run.disk,
             host: run.host,
             cpu: run.cpu,
+            capped: run.capped,
             elapsed: run.elapsed,
             finished: run.finished,
             hash: run.hash,

@@ -2,7 +2,7 @@
 
 use blksched::tunables::Tunables;
 use blksched_simulate::RaceOdds;
-use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, HostCpus};
+use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, DispatchIn, HostCpus};
 use blksched_text::nearest;
 use blksched_workloads::host::HostKnobs;
 
@@ -20,6 +20,8 @@ pub struct HostSettings {
     pub cpus: u32,
     /// What I/O costs them; `None` for nothing.
     pub cpu: Option<CpuPreset>,
+    /// How many hardware queues an NVMe drive has, each with its own tags; `None` if they share them.
+    pub hardware_queues: Option<u32>,
     /// Which task runs first among those that a completion wakes.
     pub odds: RaceOdds,
 }
@@ -30,13 +32,14 @@ impl Default for HostSettings {
             memory: HostKnobs::default(),
             cpus: HostCpus::USUAL,
             cpu: Some(CpuPreset::usual()),
+            hardware_queues: None,
             odds: RaceOdds::default(),
         }
     }
 }
 
 /// Settings of the processors.
-const OWN: [&str; 4] = ["cpus", "cpu", RaceOdds::NAMES[0], RaceOdds::NAMES[1]];
+const OWN: [&str; 6] = ["cpus", "cpu", "dispatch", "nr_hw_queues", RaceOdds::NAMES[0], RaceOdds::NAMES[1]];
 
 impl HostSettings {
     /// Parses `memory=1g,cpus=8,cpu=off`; `read` gives the text of a file with a processor's costs, or `None` if the
@@ -46,6 +49,7 @@ impl HostSettings {
     /// The word that was not understood, what was expected, and the nearest.
     pub fn parse(text: &str, read: ReadText<'_>) -> Result<HostSettings, WordError> {
         let mut host = HostSettings::default();
+        let mut dispatch = None;
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let wrong = |message| WordError::new(Expected::Value, value.trim(), message);
@@ -55,6 +59,17 @@ impl HostSettings {
                 ("cpu", value) => {
                     let presets = CPU_PRESETS.iter().map(|(name, _)| *name).chain(["off"]);
                     host.cpu = Some(preset(value, read).map_err(|why| wrong(why).near(nearest(value, presets)))?);
+                }
+                ("dispatch", value) => {
+                    let words = DispatchIn::WORDS.map(|(word, _)| word);
+                    dispatch = Some(DispatchIn::parse(value).map_err(|why| wrong(why).near(nearest(value, words)))?);
+                }
+                ("nr_hw_queues", value) => {
+                    let most = HostCpus::MOST;
+                    let count = value.parse().ok().filter(|count| (1..=most).contains(count));
+                    let message =
+                        || format!("`{value}` is not a value of nr_hw_queues: expected a number from 1 to {most}");
+                    host.hardware_queues = Some(count.ok_or_else(|| wrong(message()))?);
                 }
                 (name, value) if host.odds.set(name, value).map_err(wrong)? => {}
                 (name, value) => {
@@ -67,6 +82,13 @@ impl HostSettings {
                     host.memory.set_text(name, value).map_err(|error| WordError::setting(&error, value))?;
                 }
             }
+        }
+        if host.hardware_queues.is_some() && host.cpu.is_none() {
+            let message = "nr_hw_queues needs processors, and cpu=off has none: expected a preset of cpu, or neither";
+            return Err(WordError::new(Expected::Value, "off", message.to_owned()));
+        }
+        if let (Some(preset), Some(dispatch)) = (&mut host.cpu, dispatch) {
+            preset.costs.dispatch = dispatch;
         }
         Ok(host)
     }
@@ -106,6 +128,10 @@ mod tests {
         assert_eq!((host.cpus, host.cpu_name(), host.memory.memory_mib()), (8, "off", 1024));
         assert_eq!((host.processors(), parse("").unwrap()), (None, HostSettings::default()));
         assert_eq!(parse("worker_first=2").unwrap().odds.worker_first, 2);
+        let dispatch = |text: &str| parse(text).unwrap().cpu.map(|preset| preset.costs.dispatch);
+        assert_eq!(dispatch(""), Some(DispatchIn::Charged));
+        assert_eq!(dispatch("dispatch=worker,cpu=epyc-6.18"), Some(DispatchIn::Worker), "whatever the order");
+        assert_eq!(dispatch("cpu=icpe-10core"), Some(DispatchIn::Submitter));
         assert_eq!(HostSettings::default().processors().unwrap().cpus, HostCpus::USUAL);
     }
 
@@ -118,6 +144,15 @@ mod tests {
         assert!(error("cpu=epyc").contains("expected off, epyc-6.18"), "{}", error("cpu=epyc"));
         assert!(error("worker_frist=4").contains("did you mean `worker_first`?"));
         assert!(error("worker_first=120").contains("expected a number from 0 to 100"));
+        assert_eq!(parse("nr_hw_queues=64").unwrap().hardware_queues, Some(64));
+        assert_eq!(
+            (parse("nr_hw_queues=1").unwrap().hardware_queues, parse("").unwrap().hardware_queues),
+            (Some(1), None)
+        );
+        assert!(error("nr_hw_queues=0").contains("expected a number from 1 to 64"));
+        assert!(error("nr_hw_queues=65").contains("expected a number from 1 to 64"));
+        assert!(error("nr_hw_queues=4,cpu=off").contains("needs processors"));
+        assert!(error("dispatch=worcker").contains("expected charged, submitter or worker"));
         assert!(error("cpu=gone.toml").starts_with("gone.toml: "), "{}", error("cpu=gone.toml"));
     }
 }

@@ -251,6 +251,7 @@ impl Stage {
             wbt_latency: scene.wbt_lat_usec.map(Span::from_us),
             host: scene.host.memory,
             cpus: scene.host.processors(),
+            hardware_queues: scene.host.hardware_queues,
             odds: scene.host.odds,
             starts: scene.starts,
             ..Surroundings::default()

@@ -10,6 +10,8 @@ use crate::runs::measured::{Measured, Total};
 
 /// A processor that is busy for at least this part of the time limits rates.
 const BUSY: f64 = 0.5;
+/// A lock that is held for at least this part of the time is all that limits.
+const FULL: f64 = 0.95;
 /// The processor's part of a mean request is mentioned from here on.
 const PART: f64 = 0.05;
 
@@ -30,7 +32,9 @@ pub fn note(measured: &[Arc<Measured>], preset: &str) -> Option<String> {
     hangs.then(|| {
         let percent = |part: f64| Quantity::Fraction.show(part.min(1.0));
         let spun = match cpu.spun.mean() {
-            spun if spun >= 0.01 => format!(", {} of all processors waiting for its lock", percent(spun)),
+            spun if spun >= 0.01 => {
+                format!(", {} of all processors waiting for its lock{}", percent(spun), lock(busiest))
+            }
             _ => String::new(),
         };
         format!(
@@ -41,6 +45,19 @@ pub fn note(measured: &[Arc<Measured>], preset: &str) -> Option<String> {
             Quantity::Time.show(cpu.per_io.mean()),
         )
     })
+}
+
+/// How busy a scheduler's lock is, and what that means for more processors.
+fn lock(measured: &Measured) -> String {
+    let Some(cpu) = &measured.cpu else { return String::new() };
+    let held = cpu.lock_held.mean();
+    if held < BUSY {
+        return String::new();
+    }
+    let percent = Quantity::Fraction.show(held.min(1.0));
+    let moves = Quantity::Ratio.show(cpu.lock_moves.mean());
+    let full = if held >= FULL { ", so more processors would not help" } else { "" };
+    format!(" (held {percent} of the time; it comes from another processor {moves} times a request{full})")
 }
 
 #[cfg(test)]
@@ -65,7 +82,14 @@ mod tests {
     #[test]
     fn what_an_io_costs_is_held_against_requests_of_the_disk_and_not_against_what_ends_in_memory() {
         let sample = |value| Sample::of(vec![value]);
-        let cpu = CpuMeasure { busy: sample(0.0), busiest: sample(0.0), spun: sample(0.0), per_io: sample(1300.0) };
+        let cpu = CpuMeasure {
+            busy: sample(0.0),
+            busiest: sample(0.0),
+            spun: sample(0.0),
+            lock_held: sample(0.0),
+            lock_moves: sample(0.0),
+            per_io: sample(1300.0),
+        };
         // Reads of 50 ms, and writes that never reached the disk, whose mean is 1.3 us.
         let slow = [(Dir::Read, total(50e6, 0.0)), (Dir::Write, total(0.0, 0.0))];
         assert!(part_of_latency(&cpu, &slow) < 1e-4);

@@ -1,80 +1,119 @@
 //! Processors that do their work one piece at a time.
 //!
-//! **Rule** Interrupts go before processes; work that has begun is finished first. A piece of work begins with its part
-//! inside the scheduler's lock, for which its processor waits spinning, first come first served; a lock that another
-//! processor had last costs the handover of what it guards.
-//! **Origin** A simplification: a real interrupt does not wait for the end of a piece of work (1 to 5 µs), and a real
-//! lock is taken several times for one request.
+//! **Rule** Interrupts go before processes; work that has begun is finished first. A piece of work takes the
+//! scheduler's lock at its beginning, as often as its cost says, with what the scheduler does outside the lock in
+//! between; its processor waits spinning. Which process is next is a rule of its own ([`TaskOrder`]); where that is by
+//! consumed time, a processor chooses only after everything of the moment has happened ([`Cores::choose`]), so that a
+//! process that has heard of its I/O may submit the next.
+//! **Origin** A simplification: a real interrupt does not wait for the end of a piece of work (1 to 5 µs).
 
 use std::collections::VecDeque;
 
 use blksched::{Instant, Span};
 
-use super::costs::LockScope;
+use super::costs::{CpuCosts, LockScope, TaskOrder};
+use super::fair::{FairTask, RunQueue};
+use super::locks::{LockReport, Locks};
 
 /// How long something takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Cost {
     /// Inside the scheduler's lock.
     pub(crate) locked: Span,
-    /// Outside.
+    /// Outside, between one time in the lock and the next.
+    pub(crate) between: Span,
+    /// Outside, after the last.
     pub(crate) open: Span,
+    /// How often the lock is taken, for an even share each; 0 is as good as 1.
+    pub(crate) acquisitions: u32,
 }
 
 /// What runs first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rank {
     Interrupt,
-    Process,
+    /// The process, or worker, of this number.
+    Task(u32),
+}
+
+/// How a piece of work goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WorkProgress<W> {
+    /// Its next part ends then.
+    Part(Instant),
+    /// It is done; and the end of the next piece, if that has begun.
+    Done(W, Option<Instant>),
 }
 
 /// All processors of a host; `W` is the work that they do.
 #[derive(Clone, Debug)]
 pub(crate) struct Cores<W> {
     cores: Vec<Core<W>>,
-    locks: Vec<Lock>,
-    scope: LockScope,
-    handover: Span,
-    spun: Span,
+    locks: Locks,
+    /// Where processes take turns by consumed time: all of them, by number.
+    tasks: Vec<FairTask<(Cost, W)>>,
+    /// Processors that have finished a piece of work and have not chosen the next.
+    choosing: Vec<u32>,
 }
 
 #[derive(Clone, Debug)]
 struct Core<W> {
-    running: Option<W>,
+    running: Option<UnderWay<W>>,
+    /// It has finished a piece and has not chosen the next.
+    is_choosing: bool,
     since: Instant,
     /// Time spent on finished work.
     busy: Span,
+    /// Switching to another process.
+    switch: Span,
     interrupts: VecDeque<(Cost, W)>,
-    processes: VecDeque<(Cost, W)>,
+    processes: WaitingWork<W>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Lock {
-    free: Instant,
-    holder: Option<usize>,
+/// A piece of work, and what is left of it.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay<W> {
+    work: W,
+    left: Cost,
 }
 
-impl<W> Cores<W> {
-    /// This many idle processors, on a disk with this many hardware queues.
-    pub(crate) fn new(cpus: u32, scope: LockScope, hardware_queues: u32, handover: Span) -> Cores<W> {
-        let idle = || Core {
-            running: None,
-            since: Instant::ZERO,
-            busy: Span::ZERO,
-            interrupts: VecDeque::new(),
-            processes: VecDeque::new(),
+/// The processes' work that waits.
+#[derive(Clone, Debug)]
+enum WaitingWork<W> {
+    Arrival(VecDeque<(Cost, W)>),
+    ConsumedTime(RunQueue),
+}
+
+impl<W: Copy> Cores<W> {
+    /// This many idle processors, on a disk with this many hardware queues; `places` is the processor of each process.
+    pub(crate) fn new(
+        cpus: u32,
+        (scope, hardware_queues): (LockScope, u32),
+        costs: &CpuCosts,
+        places: &[u32],
+    ) -> Cores<W> {
+        let idle = |cpu: u32| {
+            let sharing = places.iter().filter(|&&place| place == cpu).count() as u32;
+            Core {
+                running: None,
+                is_choosing: false,
+                since: Instant::ZERO,
+                busy: Span::ZERO,
+                switch: costs.switch_among(sharing),
+                interrupts: VecDeque::new(),
+                processes: match costs.turns {
+                    TaskOrder::Arrival => WaitingWork::Arrival(VecDeque::new()),
+                    TaskOrder::ConsumedTime(class) => WaitingWork::ConsumedTime(RunQueue::new(class)),
+                },
+            }
         };
-        let locks = match scope {
-            LockScope::None => 0,
-            LockScope::HardwareQueue => hardware_queues.max(1),
-            LockScope::Disk => 1,
-        };
+        let cpus = cpus.max(1);
         Cores {
-            cores: (0..cpus.max(1)).map(|_| idle()).collect(),
-            locks: vec![Lock::default(); locks as usize],
-            scope,
-            handover,
-            spun: Span::ZERO,
+            cores: (0..cpus).map(idle).collect(),
+            locks: Locks::new(scope, hardware_queues, cpus, costs.handover),
+            // Each processor may have a worker behind them.
+            tasks: (0..places.len() + cpus as usize).map(|_| FairTask::default()).collect(),
+            choosing: Vec::new(),
         }
     }
 
@@ -83,27 +122,64 @@ impl<W> Cores<W> {
         self.cores.len()
     }
 
-    /// Gives work to `cpu`. Returns when it will be done, if it begins at once.
-    pub(crate) fn give(&mut self, now: Instant, cpu: usize, rank: Rank, cost: Cost, work: W) -> Option<Instant> {
-        if self.cores[cpu].running.is_none() {
-            return Some(self.begin(now, cpu, cost, work));
+    /// What switching to a process adds to the work given to it; 0 where a processor sees to that as it chooses.
+    pub(crate) fn switch_of(&self, cpu: usize) -> Span {
+        match self.cores[cpu].processes {
+            WaitingWork::Arrival(_) => self.cores[cpu].switch,
+            WaitingWork::ConsumedTime(_) => Span::ZERO,
         }
-        let core = &mut self.cores[cpu];
-        let waiting = if rank == Rank::Interrupt { &mut core.interrupts } else { &mut core.processes };
-        waiting.push_back((cost, work));
-        None
     }
 
-    /// The work that `cpu` has just finished; and when the next work will be done, if there is any.
+    /// Gives work to `cpu`. Returns when its first part will be done, if it begins at once.
+    pub(crate) fn give(&mut self, now: Instant, cpu: usize, rank: Rank, cost: Cost, work: W) -> Option<Instant> {
+        let core = &mut self.cores[cpu];
+        let is_idle = core.running.is_none() && !core.is_choosing;
+        match (rank, &mut core.processes) {
+            (Rank::Task(number), WaitingWork::ConsumedTime(queue)) => {
+                queue.give(&mut self.tasks, number, (cost, work));
+                is_idle.then(|| self.next(now, cpu)).flatten()
+            }
+            _ if is_idle => Some(self.begin(now, cpu, cost, work)),
+            (Rank::Interrupt, _) => {
+                core.interrupts.push_back((cost, work));
+                None
+            }
+            (Rank::Task(_), WaitingWork::Arrival(waiting)) => {
+                waiting.push_back((cost, work));
+                None
+            }
+        }
+    }
+
+    /// `cpu` has come to the end of a part of its work.
     ///
     /// # Panics
     /// If it had nothing to do.
-    pub(crate) fn done(&mut self, now: Instant, cpu: usize) -> (W, Option<Instant>) {
+    pub(crate) fn progress(&mut self, now: Instant, cpu: usize) -> WorkProgress<W> {
         let core = &mut self.cores[cpu];
-        let work = core.running.take().expect("it was working");
-        core.busy += now.since(core.since);
-        let next = core.interrupts.pop_front().or_else(|| core.processes.pop_front());
-        (work, next.map(|(cost, work)| self.begin(now, cpu, cost, work)))
+        let Some(running) = core.running.take() else { unreachable!("it was working") };
+        if running.left.acquisitions > 0 {
+            return WorkProgress::Part(self.begin_part(now, cpu, running));
+        }
+        let time = now.since(core.since);
+        core.busy += time;
+        match &mut core.processes {
+            WaitingWork::Arrival(_) => WorkProgress::Done(running.work, self.next(now, cpu)),
+            WaitingWork::ConsumedTime(queue) => {
+                queue.charge(&mut self.tasks, time);
+                core.is_choosing = true;
+                self.choosing.push(cpu as u32);
+                WorkProgress::Done(running.work, None)
+            }
+        }
+    }
+
+    /// A processor that has finished its work and has not chosen the next; and when that will be done, if there is any.
+    /// To be called until there is none, at the end of each moment.
+    pub(crate) fn choose(&mut self, now: Instant) -> Option<(u32, Option<Instant>)> {
+        let cpu = self.choosing.pop()?;
+        self.cores[cpu as usize].is_choosing = false;
+        Some((cpu, self.next(now, cpu as usize)))
     }
 
     /// Time that each has worked by `now`, including waiting for the lock.
@@ -114,35 +190,54 @@ impl<W> Cores<W> {
 
     /// Time that they have waited for the lock, up to the end of each wait that has begun.
     pub(crate) fn spun(&self) -> Span {
-        self.spun
+        self.locks.spun()
+    }
+
+    /// What became of the busiest lock.
+    pub(crate) fn busiest_lock(&self) -> LockReport {
+        self.locks.busiest()
+    }
+
+    /// An idle processor's next piece of work, and the end of its first part.
+    fn next(&mut self, now: Instant, cpu: usize) -> Option<Instant> {
+        let core = &mut self.cores[cpu];
+        let (cost, work) = match (core.interrupts.pop_front(), &mut core.processes) {
+            (Some(interrupt), _) => interrupt,
+            (None, WaitingWork::Arrival(waiting)) => waiting.pop_front()?,
+            (None, WaitingWork::ConsumedTime(queue)) => {
+                let (number, is_new) = queue.choose(&self.tasks)?;
+                let (cost, work) = self.tasks[number as usize].works.pop_front()?;
+                let switch = if is_new { core.switch } else { Span::ZERO };
+                (Cost { open: cost.open + switch, ..cost }, work)
+            }
+        };
+        Some(self.begin(now, cpu, cost, work))
     }
 
     fn begin(&mut self, now: Instant, cpu: usize, cost: Cost, work: W) -> Instant {
-        let unlocked = if cost.locked.is_zero() { now } else { self.pass_lock(now, cpu, cost.locked) };
-        let core = &mut self.cores[cpu];
-        (core.running, core.since) = (Some(work), now);
-        unlocked + cost.open
+        self.cores[cpu].since = now;
+        let acquisitions = if cost.locked.is_zero() { 1 } else { cost.acquisitions.max(1) };
+        let (between, open) =
+            if acquisitions > 1 { (cost.between, cost.open) } else { (Span::ZERO, cost.between + cost.open) };
+        self.begin_part(now, cpu, UnderWay { work, left: Cost { acquisitions, between, open, ..cost } })
     }
 
-    /// Takes the lock as soon as it is free, and keeps it for this long; returns when it is released.
-    fn pass_lock(&mut self, now: Instant, cpu: usize, locked: Span) -> Instant {
-        if self.scope == LockScope::None {
-            return now + locked;
-        }
-        let queue = cpu % self.locks.len();
-        let lock = &mut self.locks[queue];
-        let mut from = lock.free.max(now);
-        self.spun += from.since(now);
-        if lock.holder.is_some_and(|holder| holder != cpu) {
-            from += self.handover;
-        }
-        *lock = Lock { free: from + locked, holder: Some(cpu) };
-        lock.free
+    /// Returns when the next part ends.
+    fn begin_part(&mut self, now: Instant, cpu: usize, running: UnderWay<W>) -> Instant {
+        let Cost { locked, between, open, acquisitions } = running.left;
+        let inside = locked / u64::from(acquisitions);
+        let outside = if acquisitions > 1 { between / u64::from(acquisitions - 1) } else { open };
+        let unlocked = if inside.is_zero() { now } else { self.locks.pass(now, cpu, inside) };
+        let between = if acquisitions > 1 { between - outside } else { between };
+        let left = Cost { locked: locked - inside, between, open, acquisitions: acquisitions - 1 };
+        self.cores[cpu].running = Some(UnderWay { left, ..running });
+        unlocked + outside
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::costs::FairClass;
     use super::*;
 
     fn ns(ns: u64) -> Instant {
@@ -150,27 +245,34 @@ mod tests {
     }
 
     fn cost(locked: u64, open: u64) -> Cost {
-        Cost { locked: Span::from_ns(locked), open: Span::from_ns(open) }
+        Cost { locked: Span::from_ns(locked), open: Span::from_ns(open), ..Cost::default() }
     }
+
+    fn cores<W: Copy>(cpus: u32, scope: LockScope, handover: u64, turns: TaskOrder, places: &[u32]) -> Cores<W> {
+        let costs = CpuCosts { handover: Span::from_ns(handover), turns, ..CpuCosts::default() };
+        Cores::new(cpus, (scope, cpus), &costs, places)
+    }
+
+    const TASK: Rank = Rank::Task(0);
 
     #[test]
     fn work_waits_for_its_processor_and_interrupts_go_first() {
-        let mut cores = Cores::new(1, LockScope::None, 1, Span::ZERO);
-        assert_eq!(cores.give(ns(10), 0, Rank::Process, cost(0, 5), 'a'), Some(ns(15)));
-        assert_eq!(cores.give(ns(11), 0, Rank::Process, cost(0, 7), 'b'), None);
+        let mut cores = cores(1, LockScope::None, 0, TaskOrder::Arrival, &[0]);
+        assert_eq!(cores.give(ns(10), 0, TASK, cost(0, 5), 'a'), Some(ns(15)));
+        assert_eq!(cores.give(ns(11), 0, TASK, cost(0, 7), 'b'), None);
         assert_eq!(cores.give(ns(12), 0, Rank::Interrupt, cost(0, 2), 'c'), None);
-        assert_eq!(cores.done(ns(15), 0), ('a', Some(ns(17))));
-        assert_eq!(cores.done(ns(17), 0), ('c', Some(ns(24))));
-        assert_eq!(cores.done(ns(24), 0), ('b', None));
+        assert_eq!(cores.progress(ns(15), 0), WorkProgress::Done('a', Some(ns(17))));
+        assert_eq!(cores.progress(ns(17), 0), WorkProgress::Done('c', Some(ns(24))));
+        assert_eq!(cores.progress(ns(24), 0), WorkProgress::Done('b', None));
         assert_eq!(cores.worked(ns(30)).collect::<Vec<_>>(), [Span::from_ns(14)]);
     }
 
     #[test]
     fn a_lock_of_the_disk_is_waited_for_and_one_of_a_hardware_queue_is_not() {
         let run = |scope: LockScope| {
-            let mut cores = Cores::new(2, scope, 2, Span::from_ns(3));
-            let first = cores.give(ns(0), 0, Rank::Process, cost(10, 1), ());
-            (first, cores.give(ns(4), 1, Rank::Process, cost(10, 1), ()), cores.spun())
+            let mut cores = cores(2, scope, 3, TaskOrder::Arrival, &[0, 1]);
+            let first = cores.give(ns(0), 0, TASK, cost(10, 1), ());
+            (first, cores.give(ns(4), 1, TASK, cost(10, 1), ()), cores.spun())
         };
         assert_eq!(run(LockScope::Disk), (Some(ns(11)), Some(ns(24)), Span::from_ns(6)));
         assert_eq!(run(LockScope::HardwareQueue), (Some(ns(11)), Some(ns(15)), Span::ZERO));
@@ -179,19 +281,87 @@ mod tests {
 
     #[test]
     fn no_more_is_worked_than_there_is_time() {
-        let mut cores = Cores::new(2, LockScope::Disk, 1, Span::from_ns(2));
+        let mut cores = cores(2, LockScope::Disk, 2, TaskOrder::Arrival, &[0, 1]);
         let (mut now, mut due): (Instant, Vec<(Instant, usize)>) = (ns(0), Vec::new());
         for nth in 0..500_u64 {
             let cpu = (nth % 3 % 2) as usize;
-            due.extend(cores.give(now, cpu, Rank::Process, cost(nth % 5, nth % 11), nth).map(|at| (at, cpu)));
+            due.extend(cores.give(now, cpu, TASK, cost(nth % 5, nth % 11), nth).map(|at| (at, cpu)));
             due.sort();
             if nth % 2 == 0 && !due.is_empty() {
                 let (at, cpu) = due.remove(0);
                 now = now.max(at);
-                due.extend(cores.done(now, cpu).1.map(|at| (at, cpu)));
+                let WorkProgress::Done(_, next) = cores.progress(now, cpu) else { panic!("it has one part") };
+                due.extend(next.map(|at| (at, cpu)));
             }
             assert!(cores.worked(now).all(|busy| busy.as_ns() <= now.as_ns()));
         }
         assert!(cores.spun() > Span::ZERO, "nobody waited for the lock");
+    }
+
+    #[test]
+    fn a_lock_taken_three_times_lets_another_in_between_and_each_time_it_moves_costs_its_handover() {
+        let mut cores = cores(2, LockScope::Disk, 5, TaskOrder::Arrival, &[0, 1]);
+        let thrice = Cost { acquisitions: 3, between: Span::from_ns(40), ..cost(30, 20) };
+        // 10 inside, 20 outside: alone it would take 90.
+        assert_eq!(cores.give(ns(0), 0, TASK, thrice, 'a'), Some(ns(30)));
+        assert_eq!(cores.give(ns(12), 1, TASK, cost(10, 1), 'b'), Some(ns(28)));
+        // The lock is back from the other, and then stays.
+        assert_eq!(cores.progress(ns(28), 1), WorkProgress::Done('b', None));
+        assert_eq!(cores.progress(ns(30), 0), WorkProgress::Part(ns(65)));
+        assert_eq!(cores.progress(ns(65), 0), WorkProgress::Part(ns(95)));
+        assert_eq!(cores.progress(ns(95), 0), WorkProgress::Done('a', None));
+        assert_eq!((cores.busiest_lock().acquired, cores.busiest_lock().moved), (4, 2));
+    }
+
+    const FAIR: TaskOrder =
+        TaskOrder::ConsumedTime(FairClass { latency: Span::from_ns(800), wakeup: Span::from_ns(150) });
+
+    #[test]
+    fn by_consumed_time_the_one_that_had_least_is_next_and_interrupts_are_the_running_ones() {
+        let mut cores = cores(1, LockScope::None, 0, FAIR, &[0, 0]);
+        assert_eq!(cores.give(ns(0), 0, Rank::Task(0), cost(0, 10), 'a'), Some(ns(10)));
+        assert_eq!(cores.give(ns(1), 0, Rank::Task(1), cost(0, 10), 'b'), None);
+        assert_eq!(cores.give(ns(2), 0, Rank::Interrupt, cost(0, 30), 'i'), None);
+        assert_eq!(cores.progress(ns(10), 0), WorkProgress::Done('a', None));
+        // Within the moment the process may go on.
+        assert_eq!(cores.give(ns(10), 0, Rank::Task(0), cost(0, 10), 'c'), None);
+        assert_eq!(cores.choose(ns(10)), Some((0, Some(ns(40)))));
+        assert_eq!(cores.choose(ns(10)), None);
+        assert_eq!(cores.progress(ns(40), 0), WorkProgress::Done('i', None));
+        assert_eq!(cores.choose(ns(40)), Some((0, Some(ns(50)))));
+        assert_eq!(cores.progress(ns(50), 0), WorkProgress::Done('c', None));
+        assert_eq!(cores.choose(ns(50)), Some((0, Some(ns(60)))));
+        assert_eq!(cores.progress(ns(60), 0), WorkProgress::Done('b', None));
+        // Both come back at once: the one that was interrupted has had 50, the other 10.
+        assert_eq!(cores.give(ns(60), 0, Rank::Task(0), cost(0, 10), 'd'), None);
+        assert_eq!(cores.give(ns(60), 0, Rank::Task(1), cost(0, 10), 'e'), None);
+        assert_eq!(cores.choose(ns(60)), Some((0, Some(ns(70)))));
+        assert_eq!(cores.progress(ns(70), 0), WorkProgress::Done('e', None));
+    }
+
+    #[test]
+    fn a_slice_ends_and_a_sleeper_that_had_much_less_does_not_wait_for_that() {
+        let run = |processes: u32, wakes_at: usize| {
+            let mut cores = cores(1, LockScope::None, 0, FAIR, &[0, 0, 0]);
+            let mut now = cores.give(ns(0), 0, Rank::Task(0), cost(0, 100), 0).unwrap();
+            let others = (1..40).map(|nth| nth % processes);
+            others.for_each(|who| assert_eq!(cores.give(ns(0), 0, Rank::Task(who), cost(0, 100), who), None));
+            let mut order = Vec::new();
+            for nth in 0..8 {
+                if nth == wakes_at {
+                    assert_eq!(cores.give(now, 0, Rank::Task(2), cost(0, 1), 2), None);
+                }
+                let WorkProgress::Done(who, None) = cores.progress(now, 0) else { panic!("it has one part") };
+                order.push(who);
+                now = cores.choose(now).unwrap().1.unwrap();
+            }
+            order
+        };
+        // Half of 800 each.
+        assert_eq!(run(2, 99), [0, 0, 0, 0, 1, 1, 1, 1]);
+        // The other has had 200, and 150 is enough: it is next after the piece of work under way.
+        assert_eq!(run(1, 2), [0, 0, 0, 2, 0, 0, 0, 0]);
+        // It has had 100: the slice is let run out.
+        assert_eq!(run(1, 1), [0, 0, 0, 0, 2, 0, 0, 0]);
     }
 }

@@ -13,8 +13,21 @@ pub struct CpuCosts {
     pub reap: Span,
     /// A processor switches to a process that slept.
     pub switch: Span,
+    /// An interrupt wakes a process that slept.
+    pub wake: Span,
+    /// What waking takes longer for each doubling of the processes that share the processor.
+    pub wake_doubling: Span,
+    /// What switching takes longer for each doubling of the processes that share the processor: the more of them, the
+    /// less of a process is left in its caches.
+    pub switch_doubling: Span,
+    /// Who runs first among the processes of one processor.
+    pub turns: TaskOrder,
     /// Under a scheduler, a request without a plug is left to a worker (kblockd), which has to be woken.
     pub worker: Span,
+    /// What a worker takes for each request that it dispatches, where it is a task of its own.
+    pub worker_request: Span,
+    /// Who dispatches a request that was not plugged.
+    pub dispatch: DispatchIn,
     /// A lock and the data that it guards move here from another processor.
     pub handover: Span,
     /// mq-deadline.
@@ -32,10 +45,64 @@ pub struct SchedulerCosts {
     pub submit: Span,
     /// Completing a request.
     pub complete: Span,
+    /// On the way to the device, outside the lock: between one time in it and the next.
+    pub open: Span,
+    /// How often the lock is taken on the way to the device; each time for an even part of `submit`.
+    pub acquisitions: u32,
     /// Which tasks the lock serialises.
     pub lock: LockScope,
     /// Whether there is a scheduler at all.
     pub schedules: Schedules,
+}
+
+/// Who runs first among the processes of one processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskOrder {
+    /// The one whose work came first, piece by piece.
+    #[default]
+    Arrival,
+    /// The one that has had the least of the processor, as Linux' fair class has it: a process runs until it sleeps or
+    /// its slice is over, and interrupts that come meanwhile are charged to it.
+    ConsumedTime(FairClass),
+}
+
+/// The fair class's times. The names are those of `/sys/kernel/debug/sched` until 6.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FairClass {
+    /// The time in which each runnable process has a slice (`latency_ns`); with more than eight of them, an eighth of
+    /// it each.
+    pub latency: Span,
+    /// A process that wakes takes the processor from one that has had this much more (`wakeup_granularity_ns`).
+    pub wakeup: Span,
+}
+
+/// Who dispatches a request that was not plugged, under a scheduler.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DispatchIn {
+    /// A worker, whose time is charged to the submitter's processor request by request; the request is dispatched at
+    /// once.
+    #[default]
+    Charged,
+    /// The submitter itself: no worker costs anything. A patched kernel (ICPE'24) does so.
+    Submitter,
+    /// A worker that is a task of the submitter's processor: it is woken once, and dispatches all requests that have
+    /// come until it runs.
+    Worker,
+}
+
+impl DispatchIn {
+    /// All of them, by their words.
+    pub const WORDS: [(&'static str, DispatchIn); 3] =
+        [("charged", DispatchIn::Charged), ("submitter", DispatchIn::Submitter), ("worker", DispatchIn::Worker)];
+
+    /// Parses a word.
+    ///
+    /// # Errors
+    /// The words that there are.
+    pub fn parse(text: &str) -> Result<DispatchIn, String> {
+        let found = DispatchIn::WORDS.into_iter().find(|(word, _)| *word == text).map(|(_, way)| way);
+        found.ok_or_else(|| format!("`{text}` is not a value of dispatch: expected charged, submitter or worker"))
+    }
 }
 
 /// Whether requests are sent by the task that submits them, or through a scheduler.
@@ -76,15 +143,25 @@ impl CpuCosts {
     /// The same on a processor that needs this part of the time \[%\].
     pub fn scaled(self, percent: u64) -> CpuCosts {
         let of = |span: Span| span * percent / 100;
-        let of_scheduler =
-            |costs: SchedulerCosts| SchedulerCosts { submit: of(costs.submit), complete: of(costs.complete), ..costs };
+        let of_scheduler = |costs: SchedulerCosts| SchedulerCosts {
+            submit: of(costs.submit),
+            open: of(costs.open),
+            complete: of(costs.complete),
+            ..costs
+        };
         CpuCosts {
             submit: of(self.submit),
             interrupt: of(self.interrupt),
             reap: of(self.reap),
             switch: of(self.switch),
+            switch_doubling: of(self.switch_doubling),
+            wake: of(self.wake),
+            wake_doubling: of(self.wake_doubling),
             worker: of(self.worker),
+            worker_request: of(self.worker_request),
             handover: of(self.handover),
+            dispatch: self.dispatch,
+            turns: self.turns,
             mq_deadline: of_scheduler(self.mq_deadline),
             kyber: of_scheduler(self.kyber),
             bfq: of_scheduler(self.bfq),
@@ -92,21 +169,34 @@ impl CpuCosts {
     }
 
     /// All costs with their descriptions.
-    pub fn rows(&self) -> [(&'static str, Span); 12] {
-        [
-            ("the process: its code, the system call, the driver", self.submit),
-            ("the process: taking a completion", self.reap),
-            ("switching to a process that slept", self.switch),
-            ("the interrupt, and the end of the request", self.interrupt),
-            ("a worker, where a scheduler gets a request without a plug", self.worker),
-            ("what a lock guards, moved from another processor", self.handover),
-            ("mq-deadline, to the device", self.mq_deadline.submit),
-            ("mq-deadline, at the end", self.mq_deadline.complete),
-            ("kyber, to the device", self.kyber.submit),
-            ("kyber, at the end", self.kyber.complete),
-            ("bfq, to the device", self.bfq.submit),
-            ("bfq, at the end", self.bfq.complete),
-        ]
+    pub fn rows(&self) -> Vec<(String, Span)> {
+        let mut rows = vec![
+            ("the process: its code, the system call, the driver".to_owned(), self.submit),
+            ("the process: taking a completion".to_owned(), self.reap),
+            ("switching to a process that slept".to_owned(), self.switch),
+            ("… more for each doubling of the processes on a processor".to_owned(), self.switch_doubling),
+            ("waking it, in the interrupt".to_owned(), self.wake),
+            ("… more for each doubling of the processes on a processor".to_owned(), self.wake_doubling),
+            ("the interrupt, and the end of the request".to_owned(), self.interrupt),
+            ("a worker, where a scheduler gets a request without a plug".to_owned(), self.worker),
+            ("what a lock guards, moved from another processor".to_owned(), self.handover),
+        ];
+        for (name, costs) in [("mq-deadline", self.mq_deadline), ("kyber", self.kyber), ("bfq", self.bfq)] {
+            rows.push((format!("{name}, to the device, in its lock"), costs.submit));
+            rows.push((format!("{name}, to the device, outside"), costs.open));
+            rows.push((format!("{name}, at the end, in its lock"), costs.complete));
+        }
+        rows
+    }
+
+    /// Switching to a process on a processor that this many share.
+    pub(crate) fn switch_among(&self, processes: u32) -> Span {
+        self.switch + by_doublings(self.switch_doubling, processes)
+    }
+
+    /// Waking a process on a processor that this many share.
+    pub(crate) fn wake_among(&self, processes: u32) -> Span {
+        self.wake + by_doublings(self.wake_doubling, processes)
     }
 
     /// The same, or mq-deadline's if they were not measured.
@@ -114,6 +204,11 @@ impl CpuCosts {
         let known = self.known(scheduler).or_else(|| self.known("mq-deadline"));
         known.expect("mq-deadline's are known")
     }
+}
+
+fn by_doublings(each: Span, processes: u32) -> Span {
+    let doublings = f64::from(processes.max(1)).log2();
+    Span::from_ns((each.as_ns() as f64 * doublings).round() as u64)
 }
 
 #[cfg(test)]

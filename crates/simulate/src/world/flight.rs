@@ -23,6 +23,8 @@ pub(super) struct Flight {
     pub(super) bytes: u64,
     pub(super) priority: Priority,
     pub(super) submitted_at: Instant,
+    /// When its submission was over although it had no request yet: `io.max` holds it, or a plug.
+    pub(super) accepted_at: Option<Instant>,
     /// Once it is complete: when its request was queued, when the disk got it, and how it ended.
     pub(super) queued_at: Instant,
     pub(super) issued_at: Instant,
@@ -41,8 +43,21 @@ impl Flight {
         now: Instant,
     ) -> Flight {
         let (submitted_at, queued_at, issued_at, finished_at) = (now, now, now, now);
-        let failed = false;
-        Flight { owner, tag, op, start, bytes, priority, submitted_at, queued_at, issued_at, failed, finished_at }
+        let (accepted_at, failed) = (None, false);
+        Flight {
+            owner,
+            tag,
+            op,
+            start,
+            bytes,
+            priority,
+            submitted_at,
+            accepted_at,
+            queued_at,
+            issued_at,
+            failed,
+            finished_at,
+        }
     }
 
     /// The start of its record, if its submission was over at once.
@@ -58,7 +73,7 @@ impl Flight {
             priority,
             submitted_at,
             queued_at,
-            accepted_at: queued_at.max(submitted_at),
+            accepted_at: self.accepted_at.unwrap_or(queued_at.max(submitted_at)),
             issued_at,
             finished_at,
         }

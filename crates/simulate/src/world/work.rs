@@ -6,7 +6,9 @@ use blksched::{Bio, Instant, Listener, Outcome, Span, SubmitterId};
 
 use super::mail::Letter;
 use super::{Observer, World};
-use crate::cpu::{Cores, Cost, CpuCosts, CpuReport, HostCpus, Rank, SchedulerCosts, Schedules};
+use crate::cpu::{
+    Cores, Cost, CpuCosts, CpuReport, DispatchIn, HostCpus, Rank, SchedulerCosts, Schedules, WorkProgress,
+};
 use crate::story::{Happening, IoId};
 
 /// What a processor does.
@@ -24,6 +26,10 @@ pub(super) enum CpuWork {
     Hear { source: u32, place: u32 },
     /// The disk is done with a request.
     Complete { rq: RequestId, outcome: Outcome },
+    /// A processor's worker runs the queue.
+    Dispatch { cpu: u32 },
+    /// It has dispatched so many requests.
+    Dispatched { cpu: u32, requests: u32 },
 }
 
 impl CpuWork {
@@ -35,7 +41,7 @@ impl CpuWork {
             | CpuWork::Exit { source }
             | CpuWork::Wake { source }
             | CpuWork::Hear { source, .. } => Some(source as usize),
-            CpuWork::Complete { .. } => None,
+            CpuWork::Complete { .. } | CpuWork::Dispatch { .. } | CpuWork::Dispatched { .. } => None,
         }
     }
 }
@@ -48,12 +54,18 @@ pub(super) struct Labour {
     scheduler: SchedulerCosts,
     /// Of each source, by its number.
     processes: Vec<WorkingProcess>,
-    /// The processor of each submitter.
-    places: Vec<(SubmitterId, u32)>,
-    /// The processor that handles the completion of each request in the device, by its index.
-    interrupts: Vec<u32>,
+    /// The number of the source of each submitter.
+    sources: Vec<(SubmitterId, u32)>,
+    /// The source of each request in the device, by the request's index: its processor handles the completion.
+    owners: Vec<Option<u32>>,
+    /// What waking a process costs each processor.
+    wakes: Vec<Span>,
     /// Submitted bios that have not reached the queue, by the world's name for them.
     bios: Vec<Bio>,
+    /// Whether the worker of each processor has been called and has not run yet.
+    called: Vec<bool>,
+    /// Commands that the disk has got.
+    started: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +75,10 @@ struct WorkingProcess {
     working: u32,
     /// The number of bios since it last waited.
     burst: u32,
+    /// It has submitted requests that a worker dispatches.
+    leaves_to_worker: bool,
+    /// It has slept and an interrupt has woken it, but it has not heard of its I/O.
+    is_woken: bool,
 }
 
 /// A task that submits more than this many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
@@ -76,10 +92,24 @@ impl Labour {
         places: &[u32],
         submitters: impl Iterator<Item = SubmitterId>,
     ) -> Labour {
-        let mut by_submitter: Vec<(SubmitterId, u32)> = submitters.zip(places.iter().copied()).collect();
-        by_submitter.sort();
-        let processes = places.iter().map(|&cpu| WorkingProcess { cpu, working: 0, burst: 0 }).collect();
-        Labour { cores, costs, scheduler, processes, places: by_submitter, interrupts: Vec::new(), bios: Vec::new() }
+        let mut sources: Vec<(SubmitterId, u32)> = submitters.zip(0..).collect();
+        sources.sort();
+        let process =
+            |&cpu: &u32| WorkingProcess { cpu, working: 0, burst: 0, leaves_to_worker: false, is_woken: false };
+        let sharing = |cpu: usize| places.iter().filter(|&&place| place as usize == cpu).count() as u32;
+        let wakes = (0..cores.len()).map(|cpu| costs.wake_among(sharing(cpu))).collect();
+        Labour {
+            costs,
+            scheduler,
+            processes: places.iter().map(process).collect(),
+            sources,
+            owners: Vec::new(),
+            wakes,
+            bios: Vec::new(),
+            called: vec![false; cores.len()],
+            started: 0,
+            cores,
+        }
     }
 
     /// Whether this source still works.
@@ -90,12 +120,12 @@ impl Labour {
 
     /// The disk gets a request of this submitter, whose processor will handle its completion.
     pub(super) fn issued(&mut self, rq: RequestId, submitter: SubmitterId) {
-        let at = self.places.binary_search_by_key(&submitter, |&(id, _)| id);
-        let cpu = at.map_or(0, |at| self.places[at].1);
-        if rq.index() >= self.interrupts.len() {
-            self.interrupts.resize(rq.index() + 1, 0);
+        let at = self.sources.binary_search_by_key(&submitter, |&(id, _)| id);
+        if rq.index() >= self.owners.len() {
+            self.owners.resize(rq.index() + 1, None);
         }
-        self.interrupts[rq.index()] = cpu;
+        self.owners[rq.index()] = at.ok().map(|at| self.sources[at].1);
+        self.started += 1;
     }
 
     /// How much longer the owner of an I/O needs until it asks for a slot again: a task that loses the race for a
@@ -120,6 +150,7 @@ impl Labour {
             busy: each().fold(Span::ZERO, |sum, span| sum + span),
             busiest: each().max().unwrap_or(Span::ZERO),
             spun: self.cores.spun(),
+            lock: self.cores.busiest_lock(),
         }
     }
 
@@ -127,34 +158,85 @@ impl Labour {
     fn order(&mut self, work: &CpuWork) -> (usize, Rank, Cost) {
         let open = |open| Cost { open, ..Cost::default() };
         let costs = &self.costs;
-        if let CpuWork::Complete { rq, .. } = *work {
-            let cost = Cost { open: costs.interrupt, locked: self.scheduler.complete };
-            return (self.interrupts[rq.index()] as usize, Rank::Interrupt, cost);
-        }
-        let process = &mut self.processes[work.source().expect("all other work is a source's")];
+        let worker_of = |cpu: u32| (cpu as usize, Rank::Task(self.processes.len() as u32 + cpu));
+        let source = match *work {
+            CpuWork::Complete { rq, .. } => {
+                let (cpu, wake) = self.wakes_owner(rq);
+                let cost =
+                    Cost { open: self.costs.interrupt + wake, locked: self.scheduler.complete, ..Cost::default() };
+                return (cpu, Rank::Interrupt, cost);
+            }
+            CpuWork::Dispatch { cpu } => {
+                let (cpu, rank) = worker_of(cpu);
+                return (cpu, rank, open(costs.worker));
+            }
+            CpuWork::Dispatched { cpu, requests } => {
+                let (cpu, rank) = worker_of(cpu);
+                return (cpu, rank, self.dispatching(requests));
+            }
+            _ => work.source().expect("all other work is a source's"),
+        };
+        let process = &mut self.processes[source];
         // A process that was waiting needs a context switch.
-        let switched = if process.working == 0 { costs.switch } else { Span::ZERO };
+        let switched = if process.working == 0 { self.cores.switch_of(process.cpu as usize) } else { Span::ZERO };
         let cost = match work {
             CpuWork::Submit { waits, .. } => {
                 process.burst += 1;
                 let worker = if *waits { workers(process, costs, &self.scheduler) } else { Span::ZERO };
-                Cost { open: costs.submit + worker, locked: self.scheduler.submit }
+                submitting(costs, &self.scheduler, worker)
             }
             CpuWork::Waits { .. } => open(workers(process, costs, &self.scheduler)),
-            CpuWork::Hear { .. } => open(switched + costs.reap),
+            CpuWork::Hear { .. } => {
+                process.is_woken = false;
+                open(switched + costs.reap)
+            }
             CpuWork::Wake { .. } => open(switched),
-            CpuWork::Exit { .. } | CpuWork::Complete { .. } => Cost::default(),
+            CpuWork::Exit { .. } | CpuWork::Complete { .. } | CpuWork::Dispatch { .. } | CpuWork::Dispatched { .. } => {
+                Cost::default()
+            }
         };
         process.working += 1;
-        (process.cpu as usize, Rank::Process, cost)
+        (process.cpu as usize, Rank::Task(source as u32), cost)
     }
+
+    /// The processor that handles the completion of a request, and what waking its owner costs it, if that sleeps.
+    fn wakes_owner(&mut self, rq: RequestId) -> (usize, Span) {
+        let Some(owner) = self.owners[rq.index()] else { return (0, Span::ZERO) };
+        let process = &mut self.processes[owner as usize];
+        let cpu = process.cpu as usize;
+        let sleeps = process.working == 0 && !core::mem::replace(&mut process.is_woken, true);
+        (cpu, if sleeps { self.wakes[cpu] } else { Span::ZERO })
+    }
+
+    /// What dispatching costs a worker, above being called.
+    fn dispatching(&self, requests: u32) -> Cost {
+        let SchedulerCosts { submit, acquisitions, .. } = self.scheduler;
+        let locked = if acquisitions > 1 { submit / u64::from(acquisitions) } else { Span::ZERO };
+        let (all, each) = (u64::from(requests), self.costs.worker_request);
+        Cost { locked: locked * all, between: each * (all - 1), open: each, acquisitions: requests }
+    }
+}
+
+/// The cost of submitting a bio, with what a worker's time is charged for. Where a worker is a task of its own, the
+/// last acquisition of the lock is its.
+fn submitting(costs: &CpuCosts, scheduler: &SchedulerCosts, worker: Span) -> Cost {
+    let SchedulerCosts { submit, open, acquisitions, .. } = *scheduler;
+    let (locked, acquisitions) = match costs.dispatch {
+        DispatchIn::Worker if acquisitions > 1 => (submit - submit / u64::from(acquisitions), acquisitions - 1),
+        _ => (submit, acquisitions),
+    };
+    Cost { locked, between: open, open: costs.submit + worker, acquisitions }
 }
 
 /// The burst is over: the cost of a worker for what was not plugged.
 fn workers(process: &mut WorkingProcess, costs: &CpuCosts, scheduler: &SchedulerCosts) -> Span {
     let burst = core::mem::take(&mut process.burst);
     let unplugged = if burst <= UNPLUGGED && scheduler.schedules == Schedules::Yes { burst } else { 0 };
-    Span::from_ns(costs.worker.as_ns() * u64::from(unplugged))
+    process.leaves_to_worker = unplugged > 0 && costs.dispatch == DispatchIn::Worker;
+    match costs.dispatch {
+        DispatchIn::Charged => Span::from_ns(costs.worker.as_ns() * u64::from(unplugged)),
+        DispatchIn::Submitter | DispatchIn::Worker => Span::ZERO,
+    }
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
@@ -167,7 +249,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         hardware_queues: u32,
         places: &[u32],
     ) -> World<L, O> {
-        let cores = Cores::new(cpus.cpus, scheduler.lock, hardware_queues, cpus.costs.handover);
+        let cores = Cores::new(cpus.cpus, (scheduler.lock, hardware_queues), &cpus.costs, places);
         let submitters = self.sources.iter().map(|source| source.submitter());
         self.labour = Some(Box::new(Labour::new(cores, (cpus.costs, scheduler), places, submitters)));
         self
@@ -215,7 +297,10 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Processor number `cpu` has finished a piece of work, whose effect happens now.
     pub(super) fn worked(&mut self, cpu: u32) {
         let labour = self.labour.as_mut().expect("somebody worked");
-        let (work, next) = labour.cores.done(self.now, cpu as usize);
+        let (work, next) = match labour.cores.progress(self.now, cpu as usize) {
+            WorkProgress::Part(end) => return self.mail.post(end, Letter::Worked(cpu)),
+            WorkProgress::Done(work, next) => (work, next),
+        };
         if let Some(source) = work.source() {
             labour.processes[source].working -= 1;
         }
@@ -234,6 +319,18 @@ impl<L: Listener, O: Observer> World<L, O> {
             CpuWork::Wake { source } => self.tell(source as usize, blksched_workloads::Delivered::Awake),
             CpuWork::Hear { place, .. } => self.end_io(place),
             CpuWork::Complete { rq, outcome } => self.complete(rq, outcome),
+            CpuWork::Dispatch { cpu } => self.dispatch(cpu),
+            CpuWork::Dispatched { .. } => {}
+        }
+    }
+
+    /// Everything of this moment has happened: processors that have finished their work begin the next.
+    #[inline]
+    pub(super) fn choose_tasks(&mut self) {
+        while let Some((cpu, done)) = self.labour.as_mut().and_then(|labour| labour.cores.choose(self.now)) {
+            if let Some(done) = done {
+                self.mail.post(done, Letter::Worked(cpu));
+            }
         }
     }
 
@@ -245,7 +342,34 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
         self.set_wake(source);
         self.obey_host();
-        self.run_queue();
+        if self.leaves_to_worker(source) {
+            self.hand_out(None);
+        } else {
+            self.run_queue();
+        }
+    }
+
+    /// Calls the worker of this source's processor if it has submitted anything that is left to it.
+    fn leaves_to_worker(&mut self, source: usize) -> bool {
+        let Some(labour) = &mut self.labour else { return false };
+        let process = &mut labour.processes[source];
+        let (leaves, cpu) = (core::mem::take(&mut process.leaves_to_worker), process.cpu);
+        if leaves && !core::mem::replace(&mut labour.called[cpu as usize], true) {
+            self.toil(CpuWork::Dispatch { cpu });
+        }
+        leaves
+    }
+
+    /// The worker of a processor runs the queue.
+    fn dispatch(&mut self, cpu: u32) {
+        let started = |world: &World<L, O>| world.labour.as_ref().map_or(0, |labour| labour.started);
+        let before = started(self);
+        self.labour.iter_mut().for_each(|labour| labour.called[cpu as usize] = false);
+        self.run_worker();
+        let requests = (started(self) - before) as u32;
+        if requests > 0 {
+            self.toil(CpuWork::Dispatched { cpu, requests });
+        }
     }
 
     /// What the processors have done so far, if I/O costs them anything.

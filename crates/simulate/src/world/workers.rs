@@ -46,7 +46,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub(super) fn submit_offloaded(&mut self, index: usize, bio: Bio) {
         let most = EACH * self.processors;
         let workers = &mut self.workers[index];
-        if workers.asleep >= most && !self.queue.has_free_tag() {
+        if workers.asleep >= most && !self.queue.has_free_tag(bio.submitter) {
             workers.behind.push_back(bio);
         } else if self.hand_in(bio) == Submitted::Asleep {
             let workers = &mut self.workers[index];

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use anyhow::{Context, Result};
 
-use super::load::{BATCHES, DEEP, Load, Measured, ONE, TWO};
+use super::load::{BATCHES, DEEP, LOADS, Load, Measured, ONE, TWO};
 
 /// The schedulers that are measured, the one without costs first.
 pub const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
@@ -52,6 +52,29 @@ fn range(all: &[Measured], load: &Load, scheduler: &str, of: fn(&Measured) -> f6
         Some(Range { least: least.min(value), most: most.max(value) })
     });
     range.with_context(|| format!("{scheduler}, {}: not measured", load.name))
+}
+
+/// The least of a load's repeats counts, so it has to be reached twice, up to this factor.
+const AGAIN: f64 = 1.1;
+
+/// Loads whose least cost was reached only once: the machine was too busy, or there were too few repeats.
+pub fn unsettled(all: &[Measured]) -> Vec<String> {
+    let mut found = Vec::new();
+    for load in LOADS {
+        for scheduler in SCHEDULERS {
+            let ours = all.iter().filter(|one| one.load == load && one.scheduler == scheduler);
+            let mut totals: Vec<f64> = ours.map(Measured::total).collect();
+            totals.sort_by(f64::total_cmp);
+            let [least, second, ..] = totals[..] else {
+                found.push(format!("{scheduler}, {}: measured {} times", load.name, totals.len()));
+                continue;
+            };
+            if second > AGAIN * least {
+                found.push(format!("{scheduler}, {}: {least:.2} us once, then {second:.2} us", load.name));
+            }
+        }
+    }
+    found
 }
 
 impl Fitted {
@@ -140,7 +163,6 @@ impl Fitted {
 
 #[cfg(test)]
 mod tests {
-    use super::super::load::LOADS;
     use super::*;
 
     /// A machine on which all costs are as fitted.
@@ -172,6 +194,20 @@ mod tests {
         let preset = fitted.preset(&machine, 2);
         assert!(preset.contains("kernel = \"6.18\"") && preset.contains("submit = \"3000ns\""), "{preset}");
         assert!(toml::from_str::<toml::Table>(&preset).is_ok(), "{preset}");
+    }
+
+    #[test]
+    fn a_least_that_was_reached_once_is_no_measurement() {
+        let all = |second: f64| -> Vec<Measured> {
+            let scenes = || LOADS.into_iter().flat_map(|load| SCHEDULERS.map(|scheduler| measured(load, scheduler)));
+            let again =
+                scenes().map(|one| Measured { process: one.process * second, workers: one.workers * second, ..one });
+            scenes().chain(again).collect()
+        };
+        assert_eq!(unsettled(&all(1.09)), Vec::<String>::new());
+        assert_eq!(unsettled(&all(1.11)).len(), LOADS.len() * SCHEDULERS.len());
+        let once: Vec<Measured> = vec![measured(ONE, "none")];
+        assert!(unsettled(&once).contains(&"none, one at a time: measured 1 times".to_owned()));
     }
 
     #[test]

@@ -50,7 +50,7 @@ impl<L: Listener> BlockQueue<L> {
     fn look(&self) -> Calm {
         let nobody_waits = match &self.core.state.slots {
             SlotPools::Pools(pools) => pools.nobody_waits(),
-            SlotPools::Tags(tasks) => tasks.nobody_runs() && tasks.set.waits().waiters() == 0,
+            SlotPools::Tags(tasks) => tasks.nobody_runs() && !tasks.are_split() && tasks.set.waits().waiters() == 0,
         };
         let nothing_flushed = self.flushes.is_idle() && self.sequences.is_idle() && self.list.is_idle();
         let nothing_lost = self.cancelled.is_empty() && self.orphans.is_empty();

@@ -22,6 +22,11 @@ use crate::request::{Bio, GroupId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
+    /// How many bios `io.max` has held so far; `None` if no group has a limit.
+    pub fn held_by_io_max(&self) -> Option<u64> {
+        self.gate.has_limits().then_some(self.gate.ever_held)
+    }
+
     /// Writes to a file of a group: `io.max`, `io.latency`, `io.prio.class`, `io.weight`, `io.bfq.weight`; for the root
     /// also `io.cost.qos` and `io.cost.model`.
     ///

@@ -8,11 +8,11 @@
 use crate::elevator::{Admission, Cx, Hook};
 use crate::explain::{Reason, Unplug};
 use crate::queue::calm::Calm;
-use crate::queue::mq::{Patience, SearchDepth, TagAsked, Task};
+use crate::queue::mq::{SearchDepth, TagAsked, Task};
 use crate::queue::plug::Handover;
 use crate::queue::slot_pools::SlotPools;
 use crate::queue::split::SplitPiece;
-use crate::queue::tasks::{Gate, Sleeping, Tasks, Wakes};
+use crate::queue::tasks::{Asks, Gate, Sleeping, Tasks, Wakes};
 use crate::queue::waiters::Sleeper;
 use crate::queue::{BlockQueue, Delivery, Listener, QueueState, Submitted};
 use crate::request::{Bio, NONE, RequestId};
@@ -40,10 +40,26 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Whether a submitter that does not sleep for a tag would find one now, if nothing else limits it. True if there
     /// are no tags.
-    pub fn has_free_tag(&self) -> bool {
+    pub fn has_free_tag(&self, submitter: crate::SubmitterId) -> bool {
         match &self.core.state.slots {
-            SlotPools::Tags(tasks) => tasks.set.map().in_use() < tasks.set.map().depth(),
+            SlotPools::Tags(tasks) => tasks.has_free(submitter),
             SlotPools::Pools(_) => true,
+        }
+    }
+
+    /// Each of this many hardware queues has tags of its own, `nr_requests` of them; to be called before the first bio.
+    /// Every submitter uses those of the first queue unless it is [placed](Self::place). Only since blk-mq.
+    pub fn with_hardware_queues(mut self, queues: u32) -> BlockQueue<L> {
+        if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
+            tasks.split(queues);
+        }
+        self
+    }
+
+    /// The processor of this submitter uses this hardware queue, counted from 0; of fewer, the last.
+    pub fn place(&mut self, submitter: crate::SubmitterId, hardware_queue: u32) {
+        if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
+            tasks.place(submitter, hardware_queue);
         }
     }
 
@@ -52,7 +68,7 @@ impl<L: Listener> BlockQueue<L> {
     pub(in crate::queue) fn allocate(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
         if self.core.state.policies.is_empty() {
             let search = self.search_for(now, bio);
-            return match self.core.take_tag(search) {
+            return match self.core.take_tag(bio.submitter, search) {
                 Some(tag) => self.enter_with(now, bio, piece, tag),
                 None => self.wait_for_tag(now, Sleeper { bio: *bio, piece }, search),
             };
@@ -74,7 +90,7 @@ impl<L: Listener> BlockQueue<L> {
     pub(in crate::queue) fn wait_for_tag(&mut self, now: Instant, sleeper: Sleeper, search: SearchDepth) -> Submitted {
         let tasks = self.core.tasks();
         let task = tasks.next();
-        let climbed = climbed(tasks.set.wait(0, task, search), search);
+        let climbed = climbed(tasks.ask(sleeper.bio.submitter, task, search, Asks::FoundNone), search);
         self.climbed(now, task, climbed, sleeper)
     }
 
@@ -116,7 +132,7 @@ impl<L: Listener> BlockQueue<L> {
             return Climbed::Asleep(Gate::Policy(held));
         }
         let search = self.search_for(now, bio);
-        let asked = self.core.tasks().set.ask(0, task, search, Patience::Waits);
+        let asked = self.core.tasks().ask(bio.submitter, task, search, Asks::First);
         climbed(asked, search)
     }
 
@@ -175,7 +191,7 @@ impl<L: Listener> BlockQueue<L> {
                 self.resume_from(now, nth, task, bio);
                 self.climb(now, nth + 1, task, bio)
             }
-            Gate::Tag(search) => climbed(self.core.tasks().set.run(0, task, search), search),
+            Gate::Tag(search) => climbed(self.core.tasks().ask(bio.submitter, task, search, Asks::Woken), search),
         }
     }
 
@@ -218,8 +234,8 @@ impl<L: Listener> BlockQueue<L> {
 impl<L> crate::queue::Core<L> {
     /// A tag, if one is free.
     #[inline(always)]
-    fn take_tag(&mut self, search: SearchDepth) -> Option<u32> {
-        self.tasks().set.take(0, search)
+    fn take_tag(&mut self, submitter: crate::SubmitterId, search: SearchDepth) -> Option<u32> {
+        self.tasks().take(submitter, search)
     }
 
     /// # Panics
@@ -235,7 +251,7 @@ impl<L> crate::queue::Core<L> {
 impl QueueState {
     fn free_tag(&mut self, tag: u32) {
         if let SlotPools::Tags(tasks) = &mut self.slots {
-            tasks.set.free(tag, &mut self.woke);
+            tasks.give_back(tag, &mut self.woke);
         }
     }
 

@@ -70,6 +70,7 @@ fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
         kept: None,
         memory: None,
         cpu: None,
+        capped: None,
         totals: Dir::BOTH.map(|dir| (dir, total())),
         finished: false,
         hashes: Vec::new(),

@@ -1,0 +1,70 @@
+//! Hardware queues that have tags and submission queues of their own, as NVMe drives have.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span};
+use blksched_simulate::cpu::{CpuPreset, HostCpus};
+use blksched_simulate::{Findings, Surroundings, Trial};
+use blksched_workloads::fio::JobFile;
+
+/// One read at a time on processor 0, beside four processes on processors 4 to 7.
+fn run(elevator: &str, depth: u32, hardware_queues: Option<u32>) -> Findings {
+    let spec = blksched_disks::load("nvme-ssd").unwrap();
+    let jobs = format!(
+        "[global]\ndirect=1\nbs=4k\nsize=8g\nrw=randread\nioengine=libaio\ntime_based\nruntime=60\n\
+         [alone]\ncpus_allowed=0\n\
+         [deep]\ncpus_allowed=4-7\ncpus_allowed_policy=split\nnumjobs=4\niodepth={depth}\n"
+    );
+    let trial = Trial {
+        elevator: Catalogue::builtin().parse(elevator).unwrap(),
+        knobs: Vec::new(),
+        surroundings: Surroundings {
+            cpus: Some(HostCpus { cpus: 8, costs: CpuPreset::usual().costs }),
+            hardware_queues,
+            ..Surroundings::default()
+        },
+        plan: Arc::new(JobFile::parse(&jobs, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap()),
+        disk: Arc::new(spec),
+        seed: 1,
+        limit: Span::from_ms(60),
+        other_disks: Vec::new(),
+    };
+    trial.simulate().unwrap()
+}
+
+/// The mean latency of the process that reads one at a time \[us\], and the thousands of reads of all.
+fn alone(found: &Findings) -> (f64, f64) {
+    let all: u64 = found.jobs.iter().map(|job| job.record.read.ios).sum();
+    (found.jobs[0].record.read.lat.mean() / 1e3, all as f64 / 1e3)
+}
+
+#[test]
+fn a_queue_with_one_command_does_not_wait_behind_the_others_thousand() {
+    let (shared, of_all) = alone(&run("none", 512, None));
+    let (own, still_of_all) = alone(&run("none", 512, Some(8)));
+    assert!(shared > 1_000.0 && own < 0.2 * shared, "{own:.0} us with queues of its own, {shared:.0} us without");
+    assert!(still_of_all > 0.95 * of_all, "{still_of_all:.1} and {of_all:.1} thousand");
+}
+
+#[test]
+fn processes_that_share_a_queue_share_its_tags() {
+    // With one queue the reader finds 1023 tags taken by the four; with two, those are of the other processors.
+    let one = alone(&run("none", 512, Some(1))).0;
+    let two = alone(&run("none", 512, Some(2))).0;
+    assert!(one > 1_000.0 && two < 0.2 * one, "{one:.0} us with one queue, {two:.0} us with two");
+}
+
+#[test]
+fn every_scheduler_does_as_much_with_queues_of_their_own() {
+    for elevator in ["none", "mq-deadline", "kyber", "bfq"] {
+        let [shared, own] = [None, Some(8)].map(|queues| run(elevator, 64, queues).requests as f64);
+        assert!(own > 0.9 * shared && own < 1.1 * shared, "{elevator}: {own} requests, {shared} with what is shared");
+    }
+}
+
+#[test]
+fn runs_on_hardware_queues_are_the_same_for_the_same_seed() {
+    let [first, again, other] = [Some(8), Some(8), Some(2)].map(|queues| run("none", 300, queues).hash);
+    assert_eq!(first, again);
+    assert_ne!(first, other);
+}
