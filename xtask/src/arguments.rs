@@ -35,12 +35,13 @@ pub enum Verb {
 }
 
 /// Verbs of the second program.
-const OTHERS: [(&str, &str); 10] = [
+const OTHERS: [(&str, &str); 11] = [
     ("docs", "Generate docs/knobs.md, docs/programs.md and docs/which-kernel.md from the tables in the library"),
     ("matrix", "Renew docs/matrix.md and docs/matrix.csv from the present program; takes some minutes"),
     ("transcripts", "Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences"),
     ("bench", "Run the benchmarks: times, instruction counts (--gate), other programs (--peers), growth (--scale)"),
     ("demerit", "Compare our disk with real drives: DiskSim's files and published response times"),
+    ("grids", "Fit models to at most eight cells of each measured grid, and print their errors on the others by class"),
     ("live-kernel", "Compare the running kernel's decisions with ours on a loop device (needs root)"),
     ("cpu-costs", "Measure what an I/O costs the processors under each scheduler (needs root and fio)"),
     ("reality", "What the running kernel and fio do on simulated disks in real time, beside what is predicted"),
