@@ -78,7 +78,7 @@ pub fn simulated(
         plan: Arc::new(plan),
         seed: 1,
         limit: run + ramp * 2 + Span::from_secs(60),
-        beside: Vec::new(),
+        other_disks: Vec::new(),
     };
     let found = trial.simulate_for_shares().map_err(|error| error.to_string())?;
     let all = found.merged(&(0..found.jobs.len()).collect::<Vec<_>>());

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_disks::{DiskSpec, Facts};
+use blksched_disks::{DiskSpec, Facts, IDEAL};
 use blksched_simulate::{Length, OtherDisk, Surroundings, Trial};
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
-use super::Scene;
 use super::contender::{Contender, contenders};
 use super::workload::Workload;
+use super::{Scene, Tails};
 use crate::error::Error;
 use crate::files::Files;
 
@@ -29,6 +29,8 @@ pub struct Stage {
     pub disk_name: String,
     /// What is known of earlier predictions on this very disk, in words.
     pub validated: Option<String>,
+    /// Whether the disk was to be without tails, and has none anyway.
+    pub is_ideal_anyway: bool,
     /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
     pub other_disks: Vec<(String, OtherDisk)>,
 }
@@ -58,9 +60,19 @@ impl Stage {
         files: &dyn Files,
     ) -> Result<Stage, Error> {
         let disk = files.disk(&disk_name)?;
+        let is_ideal_anyway = scene.tails == Tails::Off && !disk.has_tails();
+        let (disk, disk_name) = match scene.tails {
+            Tails::On => (disk, disk_name),
+            // By its own name, so that whatever changes the disk again changes the ideal one.
+            Tails::Off => {
+                let name = format!("{IDEAL}{disk_name}");
+                (files.disk(&name)?, name)
+            }
+        };
         let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
         let validated = files.validated(&disk_name);
-        Ok(Stage { workload, plan, disk: Arc::new(disk), disk_name, validated, other_disks: Vec::new() })
+        let disk = Arc::new(disk);
+        Ok(Stage { workload, plan, disk, disk_name, validated, is_ideal_anyway, other_disks: Vec::new() })
     }
 
     /// The scheduler that a present kernel chooses for such a disk.
@@ -127,6 +139,9 @@ impl Stage {
     /// What a user should know about options that change nothing, and about assumptions.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.workload.notes(&self.plan);
+        if self.is_ideal_anyway {
+            notes.push(format!("--tails off changes nothing: {} has none", self.disk.name));
+        }
         let others: Vec<String> =
             self.other_disks.iter().map(|(name, other)| format!("{name} on {}", other.disk.name)).collect();
         if !others.is_empty() {
