@@ -19,7 +19,7 @@ use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
 pub fn add(grid: &mut ResultGrid, name: &str, text: &str) -> Result<(), String> {
     // fio writes its warnings in front.
     let begin = text.find('{').unwrap_or_default();
-    let before = text[..begin].lines().count().saturating_sub(1);
+    let before = text[..begin].matches('\n').count();
     let value: Value = serde_json::from_str(&text[begin..])
         .map_err(|error| format!("{name}:{}:{}: {error}", error.line() + before, error.column()))?;
     let jobs = value["jobs"].as_array().ok_or_else(|| format!("{name}: no `jobs`: expected the JSON of fio"))?;
