@@ -4,8 +4,6 @@
 //! per second, whether completions are gathered, and whether writes pause. It does not show geometry: channels, page
 //! and block sizes, the rate of long transfers; those are the class's, and [`DriveModel::unknown`] says so.
 
-use std::fmt::Write as _;
-
 use blksched_disks::{DiskError, DiskSpec};
 
 use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
@@ -221,19 +219,26 @@ impl DriveModel {
 
     /// The disk's file.
     pub fn toml(&self, description: &str) -> String {
-        let value = |key, usual: f64| self.get(key).unwrap_or(usual);
-        let (read, spread) = (value(Knowledge::Read, 60.0), value(Knowledge::Spread, 0.1));
-        let times = [(read - spread / 4.0).max(0.1), read, read + spread].map(|time| format!("\"{}\"", us(time)));
-        let is_nvme = self.attached == "nvme";
-        let (rate, duplex) = if is_nvme { ("3.5GB/s", "full") } else { ("540MB/s", "half") };
-        let (dies, program_size) = if is_nvme { (4, "64KiB") } else { (8, "16KiB") };
-        let program_is = if self.has_mixes { "FIT" } else { "CLASS" };
+        self.path_toml(description) + &self.flash_toml() + &self.tails_toml()
+    }
+
+    fn is_nvme(&self) -> bool {
+        self.attached == "nvme"
+    }
+
+    fn value(&self, key: Knowledge, usual: f64) -> f64 {
+        self.get(key).unwrap_or(usual)
+    }
+
+    /// What is in front of the flash.
+    fn path_toml(&self, description: &str) -> String {
+        let (rate, duplex) = if self.is_nvme() { ("3.5GB/s", "full") } else { ("540MB/s", "half") };
         let link = |key: Knowledge| {
             let name = key.key().trim_start_matches("overhead.");
             let line = |link| format!("{name} = \"{}\" # FIT: what the path takes for one\n", us(link));
             self.get(key).map_or_else(String::new, line)
         };
-        let mut text = format!(
+        format!(
             r#"# FIT: fitted to the loads that the description names. CLASS: what such results do not tell.
 kind = "ssd"
 description = "{description}"
@@ -249,7 +254,22 @@ interval = "1us"         # CLASS
 [interface]
 rate = "{rate}"        # CLASS
 duplex = "{duplex}"          # CLASS
+"#,
+            attached = self.attached,
+            capacity = self.capacity_gb,
+            depth = self.depth,
+            command = us(self.value(Knowledge::Command, 10.0)),
+            read_link = link(Knowledge::ReadLink),
+            write_link = link(Knowledge::WriteLink),
+        )
+    }
 
+    fn flash_toml(&self) -> String {
+        let (read, spread) = (self.value(Knowledge::Read, 60.0), self.value(Knowledge::Spread, 0.1));
+        let times = [(read - spread / 4.0).max(0.1), read, read + spread].map(|time| format!("\"{}\"", us(time)));
+        let (dies, program_size) = if self.is_nvme() { (4, "64KiB") } else { (8, "16KiB") };
+        format!(
+            r#"
 [flash]
 channels = 8             # CLASS
 dies = {dies}                 # CLASS
@@ -273,29 +293,23 @@ state = "on"             # CLASS
 size = "32MiB"           # CLASS
 power_loss = "lost"      # CLASS
 "#,
-            attached = self.attached,
-            capacity = self.capacity_gb,
-            depth = self.depth,
-            command = us(value(Knowledge::Command, 10.0)),
-            read_link = link(Knowledge::ReadLink),
-            write_link = link(Knowledge::WriteLink),
             read = us(read),
-            program = us(value(Knowledge::Program, 500.0)),
+            program = us(self.value(Knowledge::Program, 500.0)),
+            program_is = if self.has_mixes { "FIT" } else { "CLASS" },
             times = times.join(", "),
-        );
+        )
+    }
+
+    fn tails_toml(&self) -> String {
+        let mut text = String::new();
         if let Some(stall) = self.get(Knowledge::Stall) {
-            let _ = write!(
-                text,
-                "\n[stall]\nstate = \"on\"\nevery = {STALL_EVERY}\ntime = \"{}\"        # FIT\n",
-                us(stall)
-            );
+            let (every, time) = (STALL_EVERY, us(stall));
+            text += &format!("\n[stall]\nstate = \"on\"\nevery = {every}\ntime = \"{time}\"      # FIT\n");
         }
         if let Some(time) = self.get(Knowledge::Coalescing) {
-            let _ = write!(
-                text,
-                "\n[coalescing]\nstate = \"on\"\nfrom = {COALESCING_FROM}\nmost = 64\ntime = \"{}\"        # FIT\n",
-                us(time)
-            );
+            let (from, time) = (COALESCING_FROM, us(time));
+            let rest = format!("from = {from}\nmost = 64\ntime = \"{time}\"      # FIT\n");
+            text += &format!("\n[coalescing]\nstate = \"on\"\n{rest}");
         }
         text
     }

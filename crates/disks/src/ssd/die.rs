@@ -3,8 +3,9 @@
 //! **Rule**: reads go before programs that have not begun, `patience` of them at most, so that writes end too. A read
 //! that finds a program running waits for its end (`wait`), or interrupts it for `cost` (`suspend`, also `patience`
 //! times at most), or passes it (`off`). Where a program is done in pulses (`pulse`), it can be interrupted only at the
-//! end of one (Wu and He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012). A program
-//! takes several pending pieces at once. It begins when there is enough for it, or at once if a command waits for it.
+//! end of one (Wu and He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012). A
+//! program takes several pending pieces at once. It begins when there is enough for it, or at once if a command waits
+//! for it.
 //!
 //! **Costs when wrong**: without interference, reads beside writes would be as fast as alone, which is true of no such
 //! disk.
@@ -13,8 +14,8 @@ use std::collections::VecDeque;
 
 use blksched::{Instant, Span, SubmitterId};
 
-use super::collection::WriteManner;
 use super::lane::{Path, SerialLane};
+use super::on_way::WriteManner;
 use crate::{Interference, InterferenceSpec};
 
 /// The purpose of a program.

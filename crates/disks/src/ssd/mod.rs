@@ -41,13 +41,13 @@ pub(crate) mod tests_support;
 mod wire;
 
 use buffer::{Barrier, Buffer};
-use collection::{Collection, WriteManner};
+use collection::Collection;
 use controller::Controller;
 use die::{Die, For, ProgramPiece};
 use lane::{Path, SerialLane};
 use layout::DieLayout;
 use map_cache::MapCache;
-use on_way::{BACKGROUND, OnWay, SsdEvent, SsdWork};
+use on_way::{BACKGROUND, OnWay, SsdEvent, SsdWork, WriteManner};
 use page_map::PageMap;
 use senses::Senses;
 use stall::Stall;

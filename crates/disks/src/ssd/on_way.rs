@@ -2,8 +2,16 @@
 
 use blksched::{Command, Instant, Span};
 
-use super::collection::WriteManner;
 use super::lane::Path;
+
+/// The pattern of a write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WriteManner {
+    /// It continued the previous write.
+    Sequential,
+    /// It did not.
+    Random,
+}
 
 /// Not a command: programs for the buffer.
 pub(super) const BACKGROUND: u32 = u32::MAX - 1;
