@@ -7,6 +7,10 @@ mod guess;
 mod import;
 mod iocost;
 mod measure;
+#[cfg(feature = "fit")]
+mod results;
+#[cfg(not(feature = "fit"))]
+#[path = "without/results.rs"]
 mod results;
 
 use blksched::Catalogue;

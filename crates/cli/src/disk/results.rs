@@ -67,8 +67,8 @@ fn content(path: &Path) -> Result<ResultContent, Failure> {
     let text = String::from_utf8_lossy(&beginning);
     let head = text.lines().next().unwrap_or_default();
     Ok(match () {
-        () if head.contains("iodepth") && head.contains(',') => ResultContent::Table,
         () if text.contains("\"fio version\"") => ResultContent::FioJson,
+        () if head.split(',').any(|word| word.trim() == "iodepth") => ResultContent::Table,
         () => ResultContent::Other,
     })
 }

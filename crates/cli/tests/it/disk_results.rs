@@ -71,7 +71,7 @@ fn without_tails_a_disk_is_named_ideal_and_one_that_has_none_is_told() {
         let job = ["simulate", "--disk", "sata-ssd", "--tails", tails, "--time", "50ms", "--name=a", "--rw=randread"];
         words(&[&job[..], &["--size=1m"]].concat())
     };
-    let (code, _, notes) = words("off");
+    let (code, notes, _) = words("off");
     assert!(code == Some(0) && notes.contains("--tails off changes nothing: sata-ssd has none"), "{notes}");
     let (_, _, error) = words("of");
     assert!(error.contains("possible values: on, off"), "{error}");
