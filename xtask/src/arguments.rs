@@ -41,6 +41,7 @@ const OTHERS: [(&str, &str); 11] = [
     ("transcripts", "Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences"),
     ("bench", "Run the benchmarks: times, instruction counts (--gate), other programs (--peers), growth (--scale)"),
     ("demerit", "Compare our disk with real drives: DiskSim's files and published response times"),
+    ("grids", "Fit models to at most eight cells of each measured grid, and print their errors on the others by class"),
     ("live-kernel", "Compare the running kernel's decisions with ours on a loop device (needs root)"),
     ("nvme-tables", "Compare published throughput and latency of the schedulers on an NVMe drive with the prediction"),
     ("cpu-costs", "Measure what an I/O costs the processors under each scheduler (needs root and fio)"),

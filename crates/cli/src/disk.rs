@@ -2,10 +2,16 @@
 //! subcommand.
 
 mod fit;
+mod grid;
 mod guess;
 mod import;
 mod iocost;
 mod measure;
+#[cfg(feature = "fit")]
+mod results;
+#[cfg(not(feature = "fit"))]
+#[path = "without/results.rs"]
+mod results;
 
 use blksched::Catalogue;
 use clap::{Args, Subcommand};
@@ -27,6 +33,8 @@ Examples:
   blksched disk guess smartctl.txt lsblk.json       the preset nearest to a disk that these describe
   blksched disk measure /dev/sdb --out my.toml      a model of your disk, by reading only, with its error
   blksched disk fit sda.blktrace.*                  what a trace reveals about its disk, and what not
+  blksched disk fit results/ --out my.toml          a model of fio's results at several depths, and its error
+  blksched disk grid --print                        the fio job file that makes such results
   blksched disk iocost nvme-ssd --qos               the lines that io.cost.model and io.cost.qos take";
 
 #[derive(Debug, Subcommand)]
@@ -37,8 +45,10 @@ enum DiskVerb {
     Import(import::ImportArguments),
     /// Measure a disk from outside and write it as a model, with the error of that model.
     Measure(measure::MeasureArguments),
-    /// Draw a model from the latencies of a trace's commands, and say what the trace cannot tell.
+    /// Draw a model from a trace's commands or from benchmark results, and say what they cannot tell.
     Fit(fit::FitArguments),
+    /// Print the fio job file whose results `disk fit` takes.
+    Grid(grid::GridArguments),
     /// Print what `io.cost.model` takes for a disk: its six figures, measured on the model; optionally also a tuned
     /// `io.cost.qos`.
     Iocost(iocost::IocostArguments),
@@ -48,6 +58,7 @@ pub(crate) fn run(arguments: &DiskArguments, catalogue: &Catalogue) -> Result<()
     match &arguments.verb {
         DiskVerb::Guess(arguments) => guess::run(arguments),
         DiskVerb::Fit(arguments) => fit::run(arguments),
+        DiskVerb::Grid(arguments) => grid::run(arguments),
         DiskVerb::Measure(arguments) => measure::run(arguments),
         DiskVerb::Import(arguments) => import::run(arguments),
         DiskVerb::Iocost(arguments) => iocost::run(arguments, catalogue),

@@ -7,7 +7,7 @@ use blksched::Span;
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
 pub(crate) use blksched_lab::scene::some_time;
-use blksched_lab::scene::{BY_DEVICE, HostSettings, attached};
+use blksched_lab::scene::{BY_DEVICE, HostSettings, Tails, attached};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_text::name_of_path;
@@ -37,6 +37,9 @@ pub(crate) struct SceneArguments {
     #[arg(long, value_name = "NAME|FILE", default_value = BY_DEVICE, hide_default_value = true)]
     #[arg(value_parser = FileName)]
     pub(crate) disk: String,
+    /// Whether the disk's times vary as its file says (docs/disks.md), or not at all: the ideal drive
+    #[arg(long, value_name = "on|off", value_enum, default_value_t = TailsWord::On)]
+    pub(crate) tails: TailsWord,
     /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in
     /// fio [default: found by a pilot: 30s from when every job has begun, or less where that costs too much]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
@@ -90,6 +93,7 @@ impl SceneArguments {
             jobs: self.jobs.clone(),
             typed: self.typed.clone(),
             disk: self.disk.clone(),
+            tails: self.tails.into(),
             time: self.time,
             starts: self.starts.into(),
             set: self.set.clone(),
@@ -126,6 +130,24 @@ pub(crate) fn host_settings(host: &HostKnobs) -> Map<String, Value> {
 /// A knob's value for machines, as in its control file.
 pub(crate) fn in_its_unit(knob: &Knob, raw: i64) -> Value {
     json!({ "value": knob.unit.in_sysfs(raw), "unit": knob.unit.symbol() })
+}
+
+/// Whether the disk's times vary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TailsWord {
+    /// As its file says.
+    On,
+    /// Not at all.
+    Off,
+}
+
+impl From<TailsWord> for Tails {
+    fn from(tails: TailsWord) -> Tails {
+        match tails {
+            TailsWord::On => Tails::On,
+            TailsWord::Off => Tails::Off,
+        }
+    }
 }
 
 /// When the processes of a run begin.

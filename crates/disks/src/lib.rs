@@ -33,6 +33,7 @@
 mod attached;
 mod disk;
 pub mod disksim;
+mod draw;
 mod endings;
 mod fixed;
 mod hdd;
@@ -49,16 +50,18 @@ mod timeline;
 
 pub use attached::Attached;
 pub use disk::{CommandOutcome, Disk, Facts, Finished, IoError};
+pub use draw::Chance;
 pub use ledger::{Activity, Ledger};
 pub use middleware::{CommandRecord, CommandTrace, Tracer};
 pub use spec::{
-    AfterHit, Before, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CollectionSpec,
-    CommandOverheads, CountsFrom, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, Duplex, FaultAction,
-    FaultSpec, Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, Interference,
-    InterferenceSpec, IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapSpec, MiddlewareSpec,
-    MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, Passing, PowerLoss, QueueOrder,
-    RaidSpec, Rate, Reach, RebuildSpec, SeekSpec, SixFigures, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, Turn,
-    Validated, Watermark, Watermarks, WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, builtin, iocost_models, load,
-    load_changed, parse, preset_descriptions, presets,
+    AfterHit, Before, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CoalescingSpec, CollectionSpec,
+    CommandOverheads, CountsFrom, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, DriveState, Duplex,
+    FaultAction, FaultSpec, Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, IDEAL,
+    Interference, InterferenceSpec, IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapCacheSpec,
+    MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, PageTimes,
+    Passing, PowerLoss, QueueOrder, RaidSpec, RareDelay, Rate, Reach, RebuildSpec, RetrySpec, SeekSpec, SixFigures,
+    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, StallSpec, TailsSpec, Turn, Validated, Watermark, Watermarks,
+    WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, builtin, iocost_models, load, load_changed, parse,
+    preset_descriptions, presets,
 };
 pub use stint::{Stint, StintWork};

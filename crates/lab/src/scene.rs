@@ -41,6 +41,8 @@ pub struct Scene {
     /// The disk's name; [`BY_DEVICE`] for the class of the device that the jobs name; for a trace each of whose devices
     /// becomes a disk one for all, or `sda=NAME,sdb=NAME`.
     pub disk: String,
+    /// Whether the disk's times vary.
+    pub tails: Tails,
     /// How long each run is at most; `None`: as long as pilots find necessary.
     pub time: Option<Span>,
     /// When processes begin.
@@ -65,6 +67,16 @@ pub struct Scene {
     pub fs: Option<FsKind>,
 }
 
+/// Whether a disk's times vary as its file says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tails {
+    /// As the file says.
+    #[default]
+    On,
+    /// It is the ideal drive: [`blksched_disks::DiskSpec::without_tails`].
+    Off,
+}
+
 impl Scene {
     /// The text of a fio job file on a disk, all else at its default; `name` stands for the file in messages.
     pub fn of_jobs(name: &str, text: &str, disk: &str) -> Scene {
@@ -79,6 +91,7 @@ impl Scene {
             jobs: vec![workload.to_owned()],
             typed: Typed::default(),
             disk: disk.to_owned(),
+            tails: Tails::On,
             time: None,
             starts: Starts::Drawn(0),
             set: Vec::new(),

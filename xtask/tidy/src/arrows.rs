@@ -1,6 +1,6 @@
 //! Arrows between crates: `blksched` ← text ← {calls, conformance, traces, disks, workloads, measure, report} ←
-//! {simulate, serve} ← lab ← cli ← python. Crates on one level do not know each other. Dev-dependencies do not count as
-//! arrows, as users of a crate do not get them: the library's own tests use conformance's laws.
+//! {simulate, serve} ← {fit, lab} ← cli ← python. Crates on one level do not know each other. Dev-dependencies do not
+//! count as arrows, as users of a crate do not get them: the library's own tests use conformance's laws.
 
 use super::Finding;
 use super::tree::{TextFile, Tree};
@@ -11,7 +11,7 @@ const LEVELS: &[&[&str]] = &[
     &["text"],
     &["calls", "conformance", "traces", "disks", "workloads", "measure", "report"],
     &["simulate", "serve"],
-    &["lab"],
+    &["fit", "lab"],
     &["cli"],
     &["python"],
 ];

@@ -6,6 +6,7 @@
 //! * `bench [--gate | --peers | --scale]`: times for people, instruction counts for the gate, a comparison with other
 //!   programs, and growth with size
 //! * `demerit [FOLDER]`: our disk compared with real drives, from DiskSim's files and measured response times
+//! * `grids [TABLE]`: models fitted to eight cells of measured grids, and their errors on the others
 //! * `live-kernel`: the running kernel's schedulers compared with ours, if the machine allows it
 //! * `measured-disk`: `blksched disk measure` on disk models by the wall clock, compared with the models
 //! * `reality`: the running kernel and fio on a simulated disk in real time, compared with the prediction
@@ -18,6 +19,7 @@ mod bench;
 mod cpu_costs;
 mod demerit;
 mod docs;
+mod grids;
 #[cfg(target_os = "linux")]
 mod live_kernel;
 #[cfg(target_os = "linux")]
@@ -82,6 +84,8 @@ enum Verb {
         /// The directory with DRIVE.model, .seek, .diskspecs and .trace.gz; by default testdata/disksim
         folder: Option<PathBuf>,
     },
+    /// Fit models to at most eight cells of each measured grid, and print their errors on the others by class
+    Grids(grids::Arguments),
     /// Compare the running kernel's decisions with ours on a loop device (needs root; skipped by name elsewhere)
     #[cfg(target_os = "linux")]
     LiveKernel,
@@ -127,6 +131,7 @@ fn main() -> ExitCode {
             gate::run(if bless { gate::Baseline::Renew } else { gate::Baseline::Compare })
         }
         Verb::Demerit { folder } => demerit::run(folder),
+        Verb::Grids(arguments) => grids::run(&arguments),
         Verb::Transcripts { paths } => transcripts::run(&paths),
         #[cfg(target_os = "linux")]
         Verb::LiveKernel => live_kernel::run(),

@@ -1,4 +1,4 @@
-//! `blksched disk fit`: a model from the times of commands in a trace.
+//! `blksched disk fit`: a model from the times of commands in a trace, or from benchmark results (`results.rs`).
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -10,6 +10,7 @@ use blksched_disks::probe::{Traced, fit_trace};
 use blksched_traces::{blkparse, blktrace, tracefs, unpack};
 use clap::Args;
 
+use super::results;
 use crate::failure::Failure;
 use crate::output;
 
@@ -17,11 +18,13 @@ use crate::output;
 #[command(after_help = EXAMPLES)]
 pub(crate) struct FitArguments {
     /// Traces of one disk with dispatches and completions: blktrace's files, blkparse's text, or tracefs's with
-    /// block_rq_issue and block_rq_complete; gzip, zstd and bzip2 are unpacked
+    /// block_rq_issue and block_rq_complete. Or results of fio at several depths and numbers of processes: its JSON,
+    /// folders of that (as bench-fio leaves them), or a table with the columns iodepth, numjobs, rw, dir, iops, p50_us,
+    /// p99_us and p999_us. gzip, zstd and bzip2 are unpacked
     #[arg(value_name = "TRACE", required = true)]
     traces: Vec<PathBuf>,
-    /// The disk, if the traces have several
-    #[arg(long, value_name = "MAJOR:MINOR")]
+    /// The disk, if there are several: by its numbers in a trace, by its name (and /PATH) in a table
+    #[arg(long, value_name = "MAJOR:MINOR|NAME")]
     device: Option<String>,
     /// Write the disk's TOML here instead of printing it
     #[arg(long, short, value_name = "FILE")]
@@ -32,7 +35,11 @@ const EXAMPLES: &str = "\
 Examples:
   blksched disk fit sda.blktrace.* --out my.toml
   blksched disk fit trace.txt --device 8:0
+  blksched disk fit results/                        a folder of fio's JSON (`blksched disk grid --print`)
+  blksched disk fit grids.csv --device intel-d3-s4610-480/sata300
 
+From results at most 8 loads are used; the others judge the model, beside two predictions that need none: a line between
+the loads used, and another drive's results on the same path. A model that does not beat them tells nothing new.
 A trace shows what its load asked for, and little else of the disk; `disk measure` shows more.";
 
 /// The dispatch or the completion of a command.
@@ -46,6 +53,9 @@ struct CommandEvent {
 }
 
 pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
+    if let Some(grids) = results::grids(&arguments.traces)? {
+        return write(arguments, &results::disk(&grids, arguments.device.as_deref())?);
+    }
     let mut events = Vec::new();
     for path in &arguments.traces {
         read(path, &mut events)?;
@@ -66,10 +76,15 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
             part.name
         ));
     }
+    write(arguments, &fit.toml)
+}
+
+/// Writes the disk's file where it was asked for.
+fn write(arguments: &FitArguments, toml: &str) -> Result<(), Failure> {
     match &arguments.out {
-        None => Ok(output::print(&fit.toml)?),
+        None => Ok(output::print(toml)?),
         Some(path) => {
-            std::fs::write(path, &fit.toml).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))
+            std::fs::write(path, toml).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))
         }
     }
 }

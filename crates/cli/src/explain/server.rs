@@ -42,6 +42,7 @@ pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> 
     let said = [
         (arguments.elevator.is_some(), "--elevator"),
         (scene.disk != usual.disk, "--disk"),
+        (scene.tails != usual.tails, "--tails"),
         (scene.seed != usual.seed, "--seed"),
         (scene.time.is_some(), "--time"),
         (scene.starts != usual.starts, "--starts"),

@@ -2,6 +2,7 @@
 //! ours. `command`, `experiments`, `uri`, `serve`, `fairness` and `guests` stand beside this one.
 
 mod arguments;
+mod disk_results;
 mod experiment_command;
 mod features;
 mod have_run;

@@ -1,10 +1,12 @@
 //! **What for**: a slower path to the disk: a network, an expander, a hypervisor.
 //!
 //! **Rule**: every command ends `time` later than in the inner disk, plus an evenly distributed part of `jitter`, drawn
-//! from the disk's seed in the order of the inner completions. Commands may overtake each other.
+//! from the disk's seed in the order of the inner completions. Commands may overtake each other. `rare` is a second
+//! delay that a command has with the probability `rare_chance`, exponentially distributed around that mean.
 
 use blksched::{Command, Instant, Span};
 
+use crate::draw::Draws;
 use crate::endings::Endings;
 use crate::{CommandTrace, DelaySpec, Disk, Facts, Finished};
 
@@ -12,7 +14,7 @@ use crate::{CommandTrace, DelaySpec, Disk, Facts, Finished};
 pub(crate) struct Delay {
     inner: Box<dyn Disk>,
     spec: DelaySpec,
-    random: u64,
+    draws: Draws,
     held: Endings<()>,
     held_count: u32,
 }
@@ -20,22 +22,16 @@ pub(crate) struct Delay {
 impl Delay {
     pub(crate) fn new(inner: Box<dyn Disk>, spec: &DelaySpec, seed: u64) -> Delay {
         let depth = inner.facts().depth as usize;
-        Delay { inner, spec: *spec, random: seed, held: Endings::with_capacity(depth), held_count: 0 }
+        Delay { inner, spec: *spec, draws: Draws::new(seed), held: Endings::with_capacity(depth), held_count: 0 }
     }
 
     fn draw(&mut self) -> Span {
-        // The upper half of a 128-bit product, from 0 to `jitter` inclusive.
-        let limit = u128::from(self.spec.jitter.as_ns()) + 1;
-        self.spec.time + Span::from_ns(((u128::from(next(&mut self.random)) * limit) >> 64) as u64)
+        let usual = self.spec.time + self.draws.up_to(self.spec.jitter);
+        match self.spec.rare {
+            Some(rare) if self.draws.happens(rare.chance) => usual + self.draws.exponential(rare.mean),
+            _ => usual,
+        }
     }
-}
-
-/// The next number of a splitmix64 sequence.
-fn next(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mixed = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
 }
 
 impl Disk for Delay {

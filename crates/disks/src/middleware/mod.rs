@@ -1,8 +1,8 @@
 //! Wrappers around a disk: each is a [`Disk`] itself, contains any other, and changes one thing.
 //!
 //! From the inside out, as a file's tables build them: [`fault`] lets commands fail or makes them slow, [`delay`] adds
-//! time to all of them, [`tracer`] records what passes. The time that a wrapper adds is not the disk's work: neither
-//! the ledger nor `service` shows it.
+//! time to all of them, [`coalescing`] reports several together, [`tracer`] records what passes. The time
+//! that a wrapper adds is not the disk's work: neither the ledger nor `service` shows it.
 
 /// Delegates everything else to the disk inside.
 macro_rules! as_inside {
@@ -26,11 +26,13 @@ macro_rules! as_inside {
 }
 
 mod caps;
+mod coalescing;
 mod delay;
 mod fault;
 mod tracer;
 
 pub(crate) use caps::Caps;
+pub(crate) use coalescing::Coalescing;
 pub(crate) use delay::Delay;
 pub(crate) use fault::Faults;
 pub use tracer::{CommandRecord, CommandTrace, Tracer};

@@ -21,14 +21,15 @@ impl DiskSpec {
             Model::Raid(spec) => spec.longest(op, most_sectors),
         };
         let around = &self.middleware;
-        let delay = around.delay.as_ref().map_or(Span::ZERO, |delay| delay.time + delay.jitter);
+        let delay = around.delay.as_ref().map_or(Span::ZERO, |delay| delay.longest());
+        let coalescing = around.coalescing.map_or(Span::ZERO, |coalescing| coalescing.time);
         let caps = around.caps.map_or(Span::ZERO, |caps| {
             let operations = u64::from(most_sectors).div_ceil(caps.unit_sectors) + 1;
             let each = |count: u64, rate: u64| Span::from_ns(count.saturating_mul(1_000_000_000) / rate);
             let one = each(operations, caps.operations.rate) + each(u64::from(most_sectors) * 512, caps.bytes.rate);
             times(one, u64::from(self.depth()))
         });
-        alone + caps + delay + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
+        alone + caps + delay + coalescing + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
     }
 }
 
@@ -103,10 +104,13 @@ impl SsdSpec {
             (self.flash.read + self.flash.program) * (copies + 1) * units + map.erase * 2
         });
         let suspending = match self.interference.state {
-            super::Interference::Suspend { cost } => cost,
+            super::Interference::Suspend { cost } => cost + self.interference.pulse,
             _ => Span::ZERO,
         };
-        let reads = (self.flash.read + suspending) * (u64::from(self.interference.patience) + 1);
+        let sensing = self.tails.longest_read(self.flash.read);
+        // A page of the map may have to be read first.
+        let sensings = if self.tails.map_cache.is_some() { 2 } else { 1 };
+        let reads = (sensing + suspending) * (u64::from(self.interference.patience) + 1) * sensings;
         let page = self.flash.program
             + collecting
             + mapping
@@ -117,7 +121,8 @@ impl SsdSpec {
         let interval = maps.into_iter().flatten().fold(self.overhead.interval, Span::max);
         let rate = self.interface.write_rate.map_or(self.interface.rate, |rate| rate.min(self.interface.rate));
         let wires = self.overhead.command + interval + rate.time_of(most_sectors.into());
-        times(page, ahead) + wires * (depth + 1)
+        let stalls = self.tails.stall.map_or(Span::ZERO, |stall| times(stall.time, depth / u64::from(stall.every) + 2));
+        times(page, ahead) + wires * (depth + 1) + stalls
     }
 }
 

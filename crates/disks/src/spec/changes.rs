@@ -19,6 +19,9 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
     if changes.is_empty() {
         return super::load(name_or_path);
     }
+    if let Some(varied) = name_or_path.strip_prefix(super::IDEAL) {
+        return Ok(super::ideal(load_changed(varied, changes)?));
+    }
     if let Some(array) = super::raid_short::short(name_or_path) {
         return members_changed(array?, changes);
     }

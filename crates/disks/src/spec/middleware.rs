@@ -4,6 +4,8 @@ use blksched::{Op, Span};
 use blksched_text::document::{Complaint, Section};
 
 use super::reader::Quantities as _;
+use super::tails::switched;
+use crate::draw::{Chance, MOST_MEANS};
 
 /// The layers around a disk, from the inside out; by default none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +14,8 @@ pub struct MiddlewareSpec {
     pub faults: Vec<FaultSpec>,
     /// `[delay]`: everything takes longer.
     pub delay: Option<DelaySpec>,
+    /// `[coalescing]`: the controller gathers completions before it interrupts the host.
+    pub coalescing: Option<CoalescingSpec>,
     /// `[caps]`: at most this much per second.
     pub caps: Option<CapsSpec>,
     /// `[tracer]`: how many of the last commands are kept for the driver to read.
@@ -58,6 +62,35 @@ pub struct DelaySpec {
     pub time: Span,
     /// The greatest additional delay, uniformly distributed.
     pub jitter: Span,
+    /// What delays a few commands much more: a processor that is busy with something else.
+    pub rare: Option<RareDelay>,
+}
+
+impl DelaySpec {
+    /// The longest delay of a command.
+    pub(super) fn longest(&self) -> Span {
+        self.time + self.jitter + self.rare.map_or(Span::ZERO, |rare| rare.mean * MOST_MEANS)
+    }
+}
+
+/// A delay that few commands have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RareDelay {
+    /// How likely it is.
+    pub chance: Chance,
+    /// Its mean; it is exponentially distributed.
+    pub mean: Span,
+}
+
+/// Interrupt coalescing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoalescingSpec {
+    /// With fewer commands than this in the controller, each completion interrupts at once.
+    pub from: u32,
+    /// So many completions interrupt together …
+    pub most: u32,
+    /// … or as many as there are when the first of them has waited so long.
+    pub time: Span,
 }
 
 /// How much may be done.
@@ -87,7 +120,8 @@ const FAULT: &[&str] = &["action", "after", "op", "nth", "times", "first_sector"
 pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, Complaint> {
     Ok(MiddlewareSpec {
         faults: top.sections("fault", FAULT)?.iter().map(fault).collect::<Result<_, _>>()?,
-        delay: top.section("delay", &["time", "jitter"])?.map(|section| delay(&section)).transpose()?,
+        delay: top.section("delay", DELAY)?.map(|section| delay(&section)).transpose()?,
+        coalescing: switched(top, "coalescing", &["state", "from", "most", "time"], coalescing)?,
         caps: top.section("caps", CAPS)?.map(|section| caps(&section)).transpose()?,
         tracer: match top.section("tracer", &["keep"])? {
             Some(section) => Some(section.count_within("keep", 1..=10_000_000)?),
@@ -127,9 +161,28 @@ fn sectors(section: &Section<'_>) -> Result<Option<(u64, u64)>, Complaint> {
     Ok(Some((first, last.value)))
 }
 
+const DELAY: &[&str] = &["time", "jitter", "rare", "rare_chance"];
+
 fn delay(section: &Section<'_>) -> Result<DelaySpec, Complaint> {
-    let time = |key| Ok(section.span(key, Span::ZERO..=Span::from_secs(100))?.value);
-    Ok(DelaySpec { time: time("time")?, jitter: if section.has("jitter") { time("jitter")? } else { Span::ZERO } })
+    let range = || Span::ZERO..=Span::from_secs(100);
+    let rare = match (section.has("rare"), section.has("rare_chance")) {
+        (false, false) => None,
+        // The one that is missing is named.
+        _ => Some(RareDelay {
+            chance: section.chance("rare_chance")?,
+            mean: section.span("rare", Span::ZERO..=Span::from_secs(1))?.value,
+        }),
+    };
+    let time = section.span("time", range())?.value;
+    Ok(DelaySpec { time, jitter: section.span_or("jitter", range(), Span::ZERO)?, rare })
+}
+
+fn coalescing(section: &Section<'_>) -> Result<CoalescingSpec, Complaint> {
+    Ok(CoalescingSpec {
+        from: section.count_within("from", 1..=65_536)?,
+        most: section.count_within("most", 1..=65_536)?,
+        time: section.span("time", Span::ZERO..=Span::from_ms(100))?.value,
+    })
 }
 
 const CAPS: &[&str] = &["operations", "unit", "bytes", "credits", "burst"];

@@ -16,7 +16,7 @@ use blksched_text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
-use crate::middleware::{Caps, Delay, Faults, Tracer};
+use crate::middleware::{Caps, Coalescing, Delay, Faults, Tracer};
 use crate::null::Null;
 use crate::raid::Raid;
 use crate::sheet::Published;
@@ -40,6 +40,7 @@ mod raid;
 mod raid_short;
 mod reader;
 mod ssd;
+mod tails;
 mod units;
 
 pub use changes::load_changed;
@@ -57,7 +58,7 @@ pub use layout::{HeadOrder, LayoutSpec, ZoneSpec};
 pub use look_ahead_rules::{
     AfterHit, Begins, CountsFrom, Delivered, LookAheadRules, Overwritten, Passing, Reach, WrittenData,
 };
-pub use middleware::{CapSpec, CapsSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec};
+pub use middleware::{CapSpec, CapsSpec, CoalescingSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec, RareDelay};
 use other::OtherFile;
 pub use overhead::{CaseOverheads, CommandOverheads, Watermark, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
@@ -66,14 +67,15 @@ pub use ssd::{
     Before, BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, MapSpec, PageMapSpec,
     PowerLoss, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec,
 };
+pub use tails::{DriveState, MapCacheSpec, PageTimes, RetrySpec, StallSpec, TailsSpec};
 pub use units::{Rate, Turn};
 
 /// The keys at the top of a disk's file: those of its kind, together with the common ones.
 macro_rules! keys {
     ($($own:literal),* $(,)?) => {
         &[
-            "kind", "description", "attached", $($own,)* "fault", "delay", "caps", "tracer", "published", "validated",
-            "fit",
+            "kind", "description", "attached", $($own,)* "fault", "delay", "coalescing", "caps", "tracer", "published",
+            "validated", "fit",
         ]
     };
 }
@@ -127,21 +129,25 @@ pub struct NullSpec {
 }
 
 impl DiskSpec {
-    /// A disk at rest. The seed decides the angle of platters at time zero, and a delay's jitter.
+    /// A disk at rest. The seed decides the angle of platters at time zero, and every draw: which pages are slow, what
+    /// is read again, a delay's jitter.
     pub fn build(&self, seed: u64) -> Box<dyn Disk> {
         let mut disk: Box<dyn Disk> = match &self.model {
             Model::Null(spec) => Box::new(Null::new(spec)),
             Model::Fixed(spec) => Box::new(Fixed::new(spec)),
             Model::Hdd(spec) => Box::new(Hdd::new(spec, seed)),
-            Model::Ssd(spec) => Box::new(Ssd::new(spec)),
+            Model::Ssd(spec) => Box::new(Ssd::new(spec, seed)),
             Model::Raid(spec) => Box::new(Raid::new(spec, seed)),
         };
-        let MiddlewareSpec { faults, delay, caps, tracer } = &self.middleware;
+        let MiddlewareSpec { faults, delay, coalescing, caps, tracer } = &self.middleware;
         if !faults.is_empty() {
             disk = Box::new(Faults::new(disk, faults));
         }
         if let Some(caps) = caps {
             disk = Box::new(Caps::new(disk, caps));
+        }
+        if let Some(coalescing) = coalescing {
+            disk = Box::new(Coalescing::new(disk, coalescing));
         }
         if let Some(delay) = delay {
             disk = Box::new(Delay::new(disk, delay, seed));
@@ -184,6 +190,32 @@ impl DiskSpec {
             Model::Ssd(spec) => spec.depth,
             Model::Raid(spec) => spec.depth,
         }
+    }
+
+    /// The same disk with every time at its middle: no slow pages, retries, missing map or stalls, no jitter of the
+    /// host's path, no coalesced interrupts; for an array, in every member. What remains waits only for other commands.
+    #[must_use]
+    pub fn without_tails(mut self) -> DiskSpec {
+        match &mut self.model {
+            Model::Ssd(spec) => {
+                spec.tails = TailsSpec::default();
+                spec.interference.pulse = Span::ZERO;
+            }
+            Model::Raid(raid) => {
+                raid.members = core::mem::take(&mut raid.members).into_iter().map(DiskSpec::without_tails).collect();
+            }
+            Model::Null(_) | Model::Fixed(_) | Model::Hdd(_) => {}
+        }
+        self.middleware.coalescing = None;
+        if let Some(delay) = &mut self.middleware.delay {
+            (delay.jitter, delay.rare) = (Span::ZERO, None);
+        }
+        self
+    }
+
+    /// Whether [`DiskSpec::without_tails`] changes anything.
+    pub fn has_tails(&self) -> bool {
+        *self != self.clone().without_tails()
     }
 
     /// The ssd inside, for changing its switches; `None` for other kinds.
@@ -239,11 +271,14 @@ fn preset_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// A preset by its name, an SSD with known figures (`iocost:MODEL`), presets as a RAID (`raid5:4xhdd-7200`), or else a
-/// TOML file or an `io.cost.model` of one disk by its path.
+/// TOML file or an `io.cost.model` of one disk by its path; with `ideal:` in front, any of them without tails.
 ///
 /// # Errors
 /// If it is neither, or the file cannot be read or is invalid; the error says where and what was expected.
 pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
+    if let Some(varied) = name_or_path.strip_prefix(IDEAL) {
+        return Ok(ideal(load(varied)?));
+    }
     known(name_or_path).unwrap_or_else(|| {
         let text = text_of(name_or_path)?;
         match other::recognise(name_or_path, &text)? {
@@ -254,11 +289,17 @@ pub fn load(name_or_path: &str) -> Result<DiskSpec, DiskError> {
     })
 }
 
+/// In front of a disk's name: the same without tails, [`DiskSpec::without_tails`].
+pub const IDEAL: &str = "ideal:";
+
 /// The same without files: a preset, `iocost:MODEL`, or presets as a RAID.
 ///
 /// # Errors
 /// If it is none of them, with the nearest preset; or of a RAID's description.
 pub fn builtin(name: &str) -> Result<DiskSpec, DiskError> {
+    if let Some(varied) = name.strip_prefix(IDEAL) {
+        return Ok(ideal(builtin(varied)?));
+    }
     known(name).unwrap_or_else(|| Err(unknown(name)))
 }
 
@@ -273,6 +314,15 @@ const CLASSES: [(&str, &str); 8] = [
     ("ssd", "sata-ssd"),
     ("usb", "usb-stick"),
 ];
+
+/// The same disk without tails, and named so. What it was validated against holds for it no more.
+fn ideal(disk: DiskSpec) -> DiskSpec {
+    if !disk.has_tails() {
+        return disk;
+    }
+    let name = format!("{IDEAL}{}", disk.name);
+    DiskSpec { name, validated: Vec::new(), ..disk.without_tails() }
+}
 
 /// `None` unless the name is built in.
 fn known(name: &str) -> Option<Result<DiskSpec, DiskError>> {

@@ -9,6 +9,7 @@ use toml::Spanned;
 use toml::de::DeValue;
 
 use super::units::{self, Rate, Turn};
+use crate::draw::Chance;
 
 /// Reads values with a disk's units by their keys. Each must be present unless its method says otherwise.
 pub(super) trait Quantities {
@@ -41,6 +42,9 @@ pub(super) trait Quantities {
 
     /// Whole percents, within `range`.
     fn percent(&self, key: &str, range: RangeInclusive<u32>) -> Result<u32, Complaint>;
+
+    /// A probability: `0.05%`, to four decimals.
+    fn chance(&self, key: &str) -> Result<Chance, Complaint>;
 
     /// `7200rpm`.
     fn rpm(&self, key: &str) -> Result<u32, Complaint>;
@@ -117,6 +121,11 @@ impl Quantities for Section<'_> {
         let expected = format!("a share from {}% to {}%, as in \"50%\"", range.start(), range.end());
         let read = |text: &str| text.trim().strip_suffix('%')?.trim().parse().ok();
         Ok(self.needs(key, &expected, |value| read(value.as_str()?).filter(|share| range.contains(share)))?.value)
+    }
+
+    fn chance(&self, key: &str) -> Result<Chance, Complaint> {
+        let expected = "a probability from 0% to 100% with at most four decimals, as in \"0.05%\"";
+        Ok(self.needs(key, expected, |value| units::chance(value.as_str()?))?.value)
     }
 
     fn rpm(&self, key: &str) -> Result<u32, Complaint> {

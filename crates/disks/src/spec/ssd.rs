@@ -5,6 +5,7 @@ use blksched_text::document::{Complaint, Section};
 
 use super::keys;
 use super::reader::Quantities as _;
+use super::tails::{self, DriveState, TailsSpec};
 use super::units::Rate;
 
 /// A disk of flash. Every optional part can be left out, and every number changed.
@@ -30,6 +31,10 @@ pub struct SsdSpec {
     pub collection: Option<CollectionSpec>,
     /// The same with a map of pages, instead of `collection`.
     pub page_map: Option<PageMapSpec>,
+    /// What varies.
+    pub tails: TailsSpec,
+    /// What it went through before the run; `None` if the file does not say, and then `collection` alone decides.
+    pub state: Option<DriveState>,
 }
 
 /// The controller's time.
@@ -37,7 +42,8 @@ pub struct SsdSpec {
 pub struct SsdOverheadSpec {
     /// The time of each command; commands overlap.
     pub command: Span,
-    /// The least time from one command to the next, which limits commands per second.
+    /// The least time from one command to the next, which limits commands per second; more than `command` where what
+    /// is in front of the drive (a serial link, a controller) is slower than the drive.
     pub interval: Span,
     /// The same by the kind of command, where that differs.
     pub map: MapSpec,
@@ -103,6 +109,8 @@ pub struct InterferenceSpec {
     pub state: Interference,
     /// How many reads may go before a program that could begin, or suspend one that runs.
     pub patience: u32,
+    /// A program can be suspended only between its pulses, which take so long each; zero for at any moment.
+    pub pulse: Span,
 }
 
 /// The behaviour of a read behind a running program on its die.
@@ -187,6 +195,11 @@ pub(super) const KEYS: &[&str] = keys![
     "interference",
     "buffer",
     "collection",
+    "pages",
+    "retry",
+    "map_cache",
+    "stall",
+    "state",
 ];
 
 const OVERHEAD: &[&str] =
@@ -199,7 +212,11 @@ const FLASH: &[&str] = &["channels", "dies", "page", "program_size", "read", "pr
 pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
     let flash = flash(&top.needs_section("flash", FLASH)?)?;
     let capacity_sectors = top.capacity("capacity")?;
-    let (collection, page_map) = collection(top.section("collection", COLLECTION)?, &flash, capacity_sectors)?;
+    let (mut collection, mut page_map) = collection(top.section("collection", COLLECTION)?, &flash, capacity_sectors)?;
+    let state = if top.has("state") { Some(top.word("state", &DriveState::WORDS)?) } else { None };
+    if let Some(state) = state {
+        begin(state, &mut collection, &mut page_map);
+    }
     Ok(SsdSpec {
         capacity_sectors,
         max_sectors: super::max_command(top)?,
@@ -207,20 +224,35 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
         overhead: overhead(&top.needs_section("overhead", OVERHEAD)?)?,
         interface: interface(&top.needs_section("interface", &["rate", "write_rate", "duplex"])?)?,
         flash,
-        interference: interference(&top.needs_section("interference", &["state", "suspend", "patience"])?)?,
+        interference: interference(&top.needs_section("interference", &["state", "suspend", "patience", "pulse"])?)?,
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
         collection,
         page_map,
+        tails: tails::read(top, flash.read)?,
+        state,
     })
+}
+
+/// Collection as it begins in this state.
+fn begin(state: DriveState, collection: &mut Option<CollectionSpec>, page_map: &mut Option<PageMapSpec>) {
+    let (clean, before) = match state {
+        DriveState::Fresh => (true, Before::Empty),
+        DriveState::Filled => (false, Before::Sequential),
+        DriveState::Steady => (false, Before::Random),
+    };
+    if let Some(map) = page_map {
+        map.before = before;
+    }
+    if let Some(debt) = collection
+        && !clean
+    {
+        debt.after_sectors = 0;
+    }
 }
 
 fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, Complaint> {
     let command = section.span("command", Span::ZERO..=Span::from_ms(100))?.value;
-    let interval = section.span("interval", Span::ZERO..=Span::from_ms(100))?;
-    if interval.value > command {
-        let problem = "`interval` is more than `command`: a command occupies the controller while it lasts".to_owned();
-        return Err(section.complain(&interval.at, problem));
-    }
+    let interval = section.span("interval", Span::ZERO..=Span::from_ms(100))?.value;
     let time = |key| match section.has(key) {
         true => Ok(Some(section.span(key, Span::ZERO..=Span::from_ms(100))?.value)),
         false => Ok(None),
@@ -231,7 +263,7 @@ fn overhead(section: &Section<'_>) -> Result<SsdOverheadSpec, Complaint> {
         sequential_write: time("sequential_write")?,
         random_write: time("random_write")?,
     };
-    Ok(SsdOverheadSpec { command, interval: interval.value, map })
+    Ok(SsdOverheadSpec { command, interval, map })
 }
 
 fn interface(section: &Section<'_>) -> Result<SsdInterfaceSpec, Complaint> {
@@ -267,7 +299,8 @@ fn interference(section: &Section<'_>) -> Result<InterferenceSpec, Complaint> {
     let states =
         [("off", Interference::Off), ("wait", Interference::Wait), ("suspend", Interference::Suspend { cost })];
     let state = section.word("state", &states)?;
-    Ok(InterferenceSpec { state, patience: section.count_within("patience", 0..=10_000)? })
+    let pulse = section.span_or("pulse", Span::ZERO..=Span::from_ms(10), Span::ZERO)?;
+    Ok(InterferenceSpec { state, patience: section.count_within("patience", 0..=10_000)?, pulse })
 }
 
 fn buffer(section: Option<Section<'_>>) -> Result<Option<BufferSpec>, Complaint> {

@@ -3,6 +3,8 @@
 use blksched::Span;
 use blksched_text::units::{bytes, decimal, split};
 
+use crate::draw::Chance;
+
 /// Bytes in a sector.
 const SECTOR_BYTES: u64 = 512;
 
@@ -86,6 +88,12 @@ pub(super) fn turn(text: &str) -> Option<Turn> {
     u32::try_from(millionths).ok().map(Turn)
 }
 
+/// `0.05%`.
+pub(super) fn chance(text: &str) -> Option<Chance> {
+    let millionths = decimal(text.trim().strip_suffix('%')?.trim(), 10_000)?;
+    u32::try_from(millionths).ok().filter(|&millionths| millionths <= 1_000_000).map(Chance::from_millionths)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -98,6 +106,8 @@ mod tests {
         assert_eq!(rpm("7200rpm"), Some(7200));
         assert_eq!(turn("0.12rev"), Some(Turn(120_000)));
         assert_eq!(per_second("19000/s"), Some(19_000));
+        assert_eq!(chance("0.05%"), Some(Chance::from_millionths(500)));
+        assert_eq!(chance("100%"), Some(Chance::from_millionths(1_000_000)));
     }
 
     #[test]
@@ -107,5 +117,7 @@ mod tests {
         assert_eq!(rate("0MB/s"), None);
         assert_eq!(rpm("7200"), None);
         assert_eq!(turn("0.12"), None);
+        assert_eq!(chance("0.05"), None);
+        assert_eq!(chance("100.0001%"), None);
     }
 }

@@ -10,6 +10,7 @@
 
 use blksched::Span;
 
+use super::on_way::WriteManner;
 use crate::{CollectionSpec, FlashSpec};
 
 /// The state of all dies' free blocks.
@@ -33,15 +34,6 @@ struct Debt {
     copies: u64,
     /// Erases \[sectors reclaimed * 100\].
     erases: u64,
-}
-
-/// The pattern of a write.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum WriteManner {
-    /// It continued the previous write.
-    Sequential,
-    /// It did not.
-    Random,
 }
 
 impl Collection {

@@ -2,8 +2,10 @@
 //!
 //! **Rule**: reads go before programs that have not begun, `patience` of them at most, so that writes end too. A read
 //! that finds a program running waits for its end (`wait`), or interrupts it for `cost` (`suspend`, also `patience`
-//! times at most), or passes it (`off`). A program takes several pending pieces at once. It begins when there is enough
-//! for it, or at once if a command waits for it.
+//! times at most), or passes it (`off`). Where a program is done in pulses (`pulse`), it can be interrupted only at the
+//! end of one (Wu and He, "Reducing SSD read latency via NAND flash program and erase suspension", FAST 2012). A
+//! program takes several pending pieces at once. It begins when there is enough for it, or at once if a command waits
+//! for it.
 //!
 //! **Costs when wrong**: without interference, reads beside writes would be as fast as alone, which is true of no such
 //! disk.
@@ -12,8 +14,8 @@ use std::collections::VecDeque;
 
 use blksched::{Instant, Span, SubmitterId};
 
-use super::collection::WriteManner;
 use super::lane::{Path, SerialLane};
+use super::on_way::WriteManner;
 use crate::{Interference, InterferenceSpec};
 
 /// The purpose of a program.
@@ -78,7 +80,7 @@ impl Die {
         match (self.program, self.rule.state) {
             (Some(end), Interference::Suspend { cost }) if end > at + cost && self.passed <= self.rule.patience => {
                 let free = self.reads.free().max(at);
-                let lead = if free == at { cost } else { Span::ZERO };
+                let lead = if free == at { cost + self.until_pulse_ends(end, at) } else { Span::ZERO };
                 let (begin, path) = self.reads.occupy(at, lead + read, path);
                 self.program = Some(end + lead + read);
                 (begin + lead + read, Path { foreign: path.foreign + lead, ..path })
@@ -90,6 +92,14 @@ impl Die {
                 let (begin, path) = self.reads.occupy(at, read, path);
                 (begin + read, path)
             }
+        }
+    }
+
+    /// How long the pulse that runs at `at` still takes, of a program that ends at `end`.
+    fn until_pulse_ends(&self, end: Instant, at: Instant) -> Span {
+        match self.rule.pulse.as_ns() {
+            0 => Span::ZERO,
+            pulse => Span::from_ns(end.since(at).as_ns() % pulse),
         }
     }
 
@@ -164,7 +174,7 @@ mod tests {
     const NEW: Path = Path { op: 1, foreign: Span::ZERO };
 
     fn programming(state: Interference, patience: u32) -> Die {
-        let mut die = Die::new(InterferenceSpec { state, patience });
+        let mut die = Die::new(InterferenceSpec { state, patience, pulse: Span::ZERO });
         die.begin(Instant::ZERO + Span::from_us(700), NEW);
         die
     }
@@ -180,6 +190,17 @@ mod tests {
         let cost = Span::from_us(20);
         assert_eq!(read(Interference::Suspend { cost }), (us(170), Path { foreign: cost, ..NEW }));
         assert_eq!(read(Interference::Off), (us(150), NEW));
+    }
+
+    #[test]
+    fn a_program_in_pulses_is_suspended_at_the_end_of_one() {
+        let mut die = programming(Interference::Suspend { cost: Span::from_us(20) }, 2);
+        die.rule.pulse = Span::from_us(90);
+        // 600 us are left: six pulses, and two thirds of one that has begun.
+        assert_eq!(die.read(us(100), READ, NEW).0, us(100 + 60 + 20 + 50));
+        assert_eq!(die.program_end(), Some(us(700 + 60 + 20 + 50)));
+        // The next read finds it suspended.
+        assert_eq!(die.read(us(200), READ, NEW).0, us(230 + 50));
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! The files: [`controller`] takes commands, [`layout`] gives the position of a sector, [`die`] reads and programs and
 //! decides which operation goes first, [`collection`] makes writes slow when free blocks have run out, [`page_map`]
 //! does so with a map of pages, [`buffer`] keeps data that is not programmed yet, [`wire`] carries data to and from the
-//! host, [`lane`] is anything that serves one at a time. This file only moves commands between them.
+//! host, [`lane`] is anything that serves one at a time. What varies: [`senses`] says how
+//! long a page is read, [`map_cache`] which part of the map is in memory, [`stall`] when writes pause. [`on_way`] is a
+//! command in progress. This file only moves commands between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
@@ -17,6 +19,7 @@ use std::collections::VecDeque;
 use blksched::{Command, Dir, Instant, Op, Span};
 
 use crate::disk::admit;
+use crate::draw::fixed_by;
 use crate::endings::Endings;
 use crate::stint::Stints;
 use crate::timeline::Timeline;
@@ -28,63 +31,27 @@ mod controller;
 mod die;
 mod lane;
 mod layout;
+mod map_cache;
+mod on_way;
 mod page_map;
+mod senses;
+mod stall;
 #[cfg(test)]
 pub(crate) mod tests_support;
 mod wire;
 
 use buffer::{Barrier, Buffer};
-use collection::{Collection, WriteManner};
+use collection::Collection;
 use controller::Controller;
 use die::{Die, For, ProgramPiece};
 use lane::{Path, SerialLane};
 use layout::DieLayout;
+use map_cache::MapCache;
+use on_way::{BACKGROUND, OnWay, SsdEvent, SsdWork, WriteManner};
 use page_map::PageMap;
+use senses::Senses;
+use stall::Stall;
 use wire::{Wire, WirePace};
-
-/// Not a command: programs for the buffer.
-const BACKGROUND: u32 = u32::MAX - 1;
-
-/// An event.
-#[derive(Clone, Copy, Debug)]
-enum SsdEvent {
-    /// A page has been read into its die's register.
-    Sensed { path: Path, die: u32, sectors: u32 },
-    /// A command's data may cross the interface.
-    Carry { op: u32 },
-    /// A write's data has arrived.
-    Arrived { op: u32 },
-}
-
-/// How a command is done.
-#[derive(Clone, Copy, Debug)]
-enum SsdWork {
-    /// From the dies.
-    Read,
-    /// From the buffer.
-    Hit,
-    /// Into the buffer, in this epoch.
-    Cached { epoch: u64, manner: WriteManner },
-    /// To the dies.
-    Through { manner: WriteManner },
-    /// Waits for the buffer to drain.
-    Flush,
-}
-
-/// A command in progress.
-#[derive(Clone, Copy, Debug)]
-struct OnWay {
-    command: Command,
-    work: SsdWork,
-    arrived: Instant,
-    ready: Instant,
-    /// Parts that have not ended.
-    left: u32,
-    /// When its last part was done with the flash, the end of it, and how long its path waited for others.
-    end: Instant,
-    media: Instant,
-    foreign: Span,
-}
 
 pub(crate) struct Ssd {
     facts: Facts,
@@ -97,6 +64,10 @@ pub(crate) struct Ssd {
     dies: Vec<Die>,
     collection: Option<Collection>,
     page_map: Option<PageMap>,
+    seed: u64,
+    senses: Senses,
+    map_cache: Option<MapCache>,
+    stall: Option<Stall>,
     buffer: Option<Buffer>,
     /// Writes without room, oldest first.
     waiting: VecDeque<u32>,
@@ -117,7 +88,7 @@ pub(crate) struct Ssd {
 }
 
 impl Ssd {
-    pub(crate) fn new(spec: &SsdSpec) -> Ssd {
+    pub(crate) fn new(spec: &SsdSpec, seed: u64) -> Ssd {
         let layout = DieLayout::new(&spec.flash);
         let buffer = spec.buffer.as_ref().map(Buffer::new);
         Ssd {
@@ -137,6 +108,10 @@ impl Ssd {
             dies: vec![Die::new(spec.interference); layout.dies() as usize],
             collection: spec.collection.as_ref().map(|collection| Collection::new(collection, &spec.flash)),
             page_map: spec.page_map.map(|map| PageMap::new(&map, &spec.flash, spec.capacity_sectors)),
+            seed,
+            senses: Senses::new(spec.flash.read, spec.tails, spec.flash.page_sectors, seed),
+            map_cache: spec.tails.map_cache.as_ref().map(MapCache::new),
+            stall: spec.tails.stall.map(Stall::new),
             buffer,
             waiting: VecDeque::new(),
             barriers: VecDeque::new(),
@@ -173,19 +148,45 @@ impl Ssd {
             return self.events.add(ready, SsdEvent::Carry { op });
         }
         let op = self.register(SsdWork::Read, command, now, ready, foreign);
+        if !self.look_up(op, ready, foreign) {
+            self.sense(op, ready, foreign);
+        }
+    }
+
+    /// Reads a command's pages, from `ready` on.
+    fn sense(&mut self, op: u32, ready: Instant, foreign: Span) {
+        let command = self.get(op).command;
         let mut parts = 0;
-        for part in self.layout.parts(start, sectors) {
-            if self.overdue(part.die, ready) {
-                self.begin_program(part.die, ready);
-            }
-            let path = Path { op, foreign };
-            let (sensed, path) = self.dies[part.die as usize].read(ready, self.spec.flash.read, path);
-            let begun = Instant::from_ns(sensed.as_ns() - self.spec.flash.read.as_ns());
-            self.stints.note(2 * part.die, Of::Command(command.rq), begun, sensed);
+        for part in self.layout.parts(command.start.0, command.sectors) {
+            let time = self.senses.time(part.start);
+            let (sensed, path) = self.read_page(part.die, ready, time, Path { op, foreign });
             self.events.add(sensed, SsdEvent::Sensed { path, die: part.die, sectors: part.sectors });
             parts += 1;
         }
         self.get(op).left = parts;
+    }
+
+    /// Reads one page of the map for a command, or answers false: it is in memory.
+    fn look_up(&mut self, op: u32, ready: Instant, foreign: Span) -> bool {
+        let sector = self.get(op).command.start.0;
+        let Some(segment) = self.map_cache.as_mut().and_then(|cache| cache.missed(sector)) else { return false };
+        // The map's pages are spread over the dies like any others.
+        let die = (fixed_by(self.seed, segment) % u64::from(self.layout.dies())) as u32;
+        let (mapped, path) = self.read_page(die, ready, self.spec.flash.read, Path { op, foreign });
+        self.events.add(mapped, SsdEvent::Mapped { path });
+        true
+    }
+
+    /// Occupies a die with a reading; returns when that ends, and the path so far.
+    fn read_page(&mut self, die: u32, ready: Instant, time: Span, path: Path) -> (Instant, Path) {
+        if self.overdue(die, ready) {
+            self.begin_program(die, ready);
+        }
+        let (sensed, path) = self.dies[die as usize].read(ready, time, path);
+        let begun = Instant::from_ns(sensed.as_ns() - time.as_ns());
+        let rq = self.get(path.op).command.rq;
+        self.stints.note(2 * die, Of::Command(rq), begun, sensed);
+        (sensed, path)
     }
 
     /// Whether a program of that die is next, although reads are before it.
@@ -199,6 +200,8 @@ impl Ssd {
     fn write(&mut self, now: Instant, ready: Instant, command: Command, foreign: Span) {
         let manner = if command.start.0 == self.written_to { WriteManner::Sequential } else { WriteManner::Random };
         self.written_to = command.start.0 + u64::from(command.sectors);
+        let (ready, paused) = self.stall.as_mut().map_or((ready, Span::ZERO), |stall| stall.take(ready));
+        let foreign = foreign + paused;
         let (waits, full) = (!self.waiting.is_empty(), |buffer: &Buffer| !buffer.has_room(command.sectors));
         match &mut self.buffer {
             Some(buffer) if buffer.fits(command.sectors) && (buffer.is_stable() || !command.fua) => {
@@ -500,6 +503,7 @@ impl Ssd {
             return visit.map_or((), |(at, die)| self.visit(at, die));
         }
         match self.events.take() {
+            Some((at, SsdEvent::Mapped { path })) => self.sense(path.op, at, path.foreign),
             Some((at, SsdEvent::Sensed { path, die, sectors })) => self.sensed(at, path, die, sectors),
             Some((at, SsdEvent::Carry { op })) => self.carry(at, op),
             Some((at, SsdEvent::Arrived { op })) => self.arrived(at, op),

@@ -22,3 +22,4 @@ mod stints;
 mod stripes;
 mod support;
 mod switches;
+mod tails;

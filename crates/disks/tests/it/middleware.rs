@@ -56,7 +56,7 @@ fn a_slow_command_works_and_takes_so_much_longer() {
 fn a_delay_is_added_to_every_command_and_its_jitter_lies_between_nothing_and_itself() {
     let ok = one_by_one(&load("fixed").unwrap(), &[0])[0].1;
     let delayed = |time, jitter| {
-        let delay = Some(DelaySpec { time, jitter });
+        let delay = Some(DelaySpec { time, jitter, rare: None });
         around("fixed", MiddlewareSpec { delay, ..MiddlewareSpec::default() })
     };
     let constant = delayed(Span::from_us(70), Span::ZERO);
@@ -73,7 +73,7 @@ fn a_delay_is_added_to_every_command_and_its_jitter_lies_between_nothing_and_its
 
 #[test]
 fn the_seed_decides_the_jitter() {
-    let delay = Some(DelaySpec { time: Span::ZERO, jitter: Span::from_ms(1) });
+    let delay = Some(DelaySpec { time: Span::ZERO, jitter: Span::from_ms(1), rare: None });
     let spec = around("fixed", MiddlewareSpec { delay, ..MiddlewareSpec::default() });
     let trace = |seed| run(&spec, seed, 8, (0..200).map(|n| read(n * 8, 8))).done;
     assert_eq!(trace(3), trace(3));
@@ -108,8 +108,9 @@ fn it_is_read_from_the_tables_of_any_disk() {
     let (op, times, sectors) = (Some(Op::Read), Some(2), Some((1_000, 2_000)));
     let fail = FaultSpec { after: Span::from_secs(3), op, nth: 100, times, sectors, ..FAIL };
     let slow = FaultSpec { action: FaultAction::Slow, after: Span::from_ms(5), ..FAIL };
-    let delay = DelaySpec { time: Span::from_ms(1), jitter: Span::from_us(20) };
-    let expected = MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), caps: None, tracer: Some(64) };
+    let delay = DelaySpec { time: Span::from_ms(1), jitter: Span::from_us(20), rare: None };
+    let expected =
+        MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), coalescing: None, caps: None, tracer: Some(64) };
     assert_eq!(parse("x", &text).unwrap().middleware, expected);
 }
 
@@ -120,7 +121,8 @@ fn what_is_wrong_with_its_tables_is_told_with_its_place() {
     assert_eq!(
         complaint("[delay]\ntime = \"1 ms\"\njiter = \"1us\""),
         format!(
-            "my.toml:{}:1: unknown key `jiter`: expected in [delay] one of time, jitter; did you mean `jitter`?",
+            "my.toml:{}:1: unknown key `jiter`: expected in [delay] one of time, jitter, rare, \
+             rare_chance; did you mean `jitter`?",
             line + 2
         )
     );
@@ -144,8 +146,9 @@ fn commands_are_conserved_whatever_stands_around_whichever_disk() {
     for (case, preset) in presets().into_iter().enumerate() {
         let slow = FaultSpec { action: FaultAction::Slow, nth: 5, times: Some(40), ..FAIL };
         let fail = FaultSpec { nth: 60, times: Some(30), op: Some(Op::Write), ..FAIL };
-        let delay = Some(DelaySpec { time: Span::from_us(3), jitter: Span::from_ms(2) });
-        let middleware = MiddlewareSpec { faults: vec![slow, fail], delay, caps: None, tracer: Some(1_000) };
+        let delay = Some(DelaySpec { time: Span::from_us(3), jitter: Span::from_ms(2), rare: None });
+        let middleware =
+            MiddlewareSpec { faults: vec![slow, fail], delay, coalescing: None, caps: None, tracer: Some(1_000) };
         let spec = DiskSpec { middleware, ..preset };
         let mut random = Random(case as u64 + 1);
         let (done, disk) = check_conservation(&spec, case as u64, 600, &mut random, |random| {

@@ -3,8 +3,8 @@
 use crate::support::*;
 use blksched::{Command, Instant, Op, Span, SubmitterId};
 use blksched_disks::{
-    Before, CollectionSpec, DiskSpec, Duplex, Finished, Interference, InterferenceSpec, PageMapSpec, PowerLoss, Rate,
-    SsdSpec, presets,
+    Before, Chance, CollectionSpec, DiskSpec, Duplex, Finished, Interference, InterferenceSpec, MapCacheSpec,
+    PageMapSpec, PageTimes, PowerLoss, Rate, RetrySpec, SsdSpec, StallSpec, TailsSpec, presets,
 };
 
 /// Neither buffer nor collection, one channel and die, and a wire with negligible cost.
@@ -143,7 +143,7 @@ fn collection_makes_random_writes_slow_and_sequential_ones_hardly() {
 
 /// The latency of a read that comes 100 us after a write-through to the same die.
 fn behind_a_program(state: Interference) -> Finished {
-    let spec = single_die(|ssd| ssd.interference = InterferenceSpec { state, patience: 8 });
+    let spec = single_die(|ssd| ssd.interference = InterferenceSpec { state, patience: 8, pulse: Span::ZERO });
     let mut disk = spec.build(1);
     let at = Instant::ZERO + Span::from_us(200);
     disk.start(Instant::ZERO, numbered(0, write(0, 8)));
@@ -203,7 +203,9 @@ fn a_read_beside_a_stream_of_writes_waits_for_their_data_when_half_duplex_and_fo
 #[test]
 fn a_write_ends_although_reads_of_its_die_never_stop_and_patience_says_when() {
     let longest = |patience| {
-        let spec = single_die(|ssd| ssd.interference = InterferenceSpec { state: Interference::Wait, patience });
+        let spec = single_die(|ssd| {
+            ssd.interference = InterferenceSpec { state: Interference::Wait, patience, pulse: Span::ZERO }
+        });
         let commands = (0..4_000u64).map(|n| if n == 50 { write(0, 8) } else { read(n * 8, 8) });
         run(&spec, 1, 32, commands).done.iter().map(|(started, done)| done.at.since(*started)).max().unwrap()
     };
@@ -311,6 +313,15 @@ fn switch_at_random(ssd: &mut SsdSpec, random: &mut Random) {
         before: pick(random, &[Before::Empty, Before::Sequential, Before::Random]),
         erase: Span::from_ms(random.below(5)),
     });
+    let chance = Chance::from_millionths(random.below(500_000) as u32);
+    let retry = RetrySpec { chance, again: chance, step: Span::from_us(100), most: 3 };
+    ssd.tails = TailsSpec {
+        pages: pick(random, &[None, PageTimes::new(&[Span::ZERO, Span::from_us(200)])]),
+        retry: pick(random, &[None, Some(retry)]),
+        map_cache: pick(random, &[None, Some(MapCacheSpec { covers_sectors: 1_024, segment_sectors: 64 })]),
+        stall: pick(random, &[None, Some(StallSpec { every: 7, time: Span::from_ms(1) })]),
+    };
+    ssd.interference.pulse = pick(random, &[Span::ZERO, Span::from_us(70)]);
     if ssd.page_map.is_some() {
         // Small, so that blocks are reclaimed.
         (ssd.collection, ssd.capacity_sectors) = (None, 8_192);

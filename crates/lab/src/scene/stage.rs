@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_disks::{Attached, DiskSpec, Facts};
+use blksched_disks::{Attached, DiskSpec, Facts, IDEAL};
 use blksched_simulate::{Length, OtherDisk, Surroundings, Trial};
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
-use super::Scene;
 use super::contender::{Contender, contenders};
 use super::which::WhichDisk;
 use super::workload::Workload;
+use super::{Scene, Tails};
 use crate::error::Error;
 use crate::files::Files;
 
@@ -37,6 +37,8 @@ pub struct Stage {
     pub chosen: Option<String>,
     /// What is known of earlier predictions on this very disk, in words.
     pub validated: Option<String>,
+    /// Whether the disk was to be without tails, and has none anyway.
+    pub is_ideal_anyway: bool,
     /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
     pub other_disks: Vec<(String, OtherDisk)>,
 }
@@ -66,7 +68,16 @@ impl Stage {
         files: &dyn Files,
     ) -> Result<Stage, Error> {
         let WhichDisk { name: disk_name, attached, note: chosen } = WhichDisk::of(&disk_name, &workload, files)?;
-        let mut disk = files.disk(&disk_name)?;
+        let disk = files.disk(&disk_name)?;
+        let is_ideal_anyway = scene.tails == Tails::Off && !disk.has_tails();
+        let (mut disk, disk_name) = match scene.tails {
+            Tails::On => (disk, disk_name),
+            // By its own name, so that whatever changes the disk again changes the ideal one.
+            Tails::Off => {
+                let name = format!("{IDEAL}{disk_name}");
+                (files.disk(&name)?, name)
+            }
+        };
         disk.attached = attached.unwrap_or(disk.attached);
         let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
         let validated = files.validated(&disk_name);
@@ -80,6 +91,7 @@ impl Stage {
             attached,
             chosen,
             validated,
+            is_ideal_anyway,
             other_disks: Vec::new(),
         })
     }
@@ -163,6 +175,9 @@ impl Stage {
     pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.chosen.iter().cloned().collect();
         notes.extend(self.workload.notes(&self.plan));
+        if self.is_ideal_anyway {
+            notes.push(format!("--tails off changes nothing: {} has none", self.disk.name));
+        }
         let others: Vec<String> =
             self.other_disks.iter().map(|(name, other)| format!("{name} on {}", other.disk.name)).collect();
         if !others.is_empty() {

@@ -1,0 +1,188 @@
+//! `blksched disk fit` from benchmark results: a table, or fio's JSON.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, Read};
+use std::path::{Path, PathBuf};
+
+use blksched::Dir;
+use blksched_fit::{
+    CellChoice, FigureBounds, FitStep, Fitted, GridJudgement, GridLoad, PathHost, ResultGrid, RightShares, fio_json,
+    fit, other_grid, table,
+};
+use blksched_traces::unpack;
+
+use crate::failure::Failure;
+use crate::output::warn;
+
+/// The grids in these files; `None` if the first is no result.
+pub(super) fn grids(paths: &[PathBuf]) -> Result<Option<Vec<ResultGrid>>, Failure> {
+    let mut files = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => files.extend(outputs_in(path)?),
+            false => files.push(path.clone()),
+        }
+    }
+    let Some(first) = files.first() else {
+        return Err(Failure::Input(format!("{}: no .json file in it", paths[0].display())));
+    };
+    match content(first)? {
+        ResultContent::Other => Ok(None),
+        ResultContent::Table => {
+            let mut all = Vec::new();
+            for file in &files {
+                all.extend(table::read(&file.display().to_string(), open(file)?).map_err(Failure::Input)?);
+            }
+            Ok(Some(all))
+        }
+        ResultContent::FioJson => {
+            let folder = paths[0].file_stem().and_then(OsStr::to_str).unwrap_or("disk");
+            let mut grid = ResultGrid { device: folder.to_owned(), ..ResultGrid::default() };
+            for file in &files {
+                let name = file.display().to_string();
+                let mut text = String::new();
+                open(file)?.read_to_string(&mut text).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+                fio_json::add(&mut grid, &name, &text).map_err(Failure::Input)?;
+            }
+            match grid.cells.is_empty() {
+                true => Err(Failure::Input(format!("{}: no randread, randwrite or randrw in it", paths[0].display()))),
+                false => Ok(Some(vec![grid])),
+            }
+        }
+    }
+}
+
+/// What a file is, by its beginning.
+enum ResultContent {
+    Table,
+    FioJson,
+    Other,
+}
+
+fn content(path: &Path) -> Result<ResultContent, Failure> {
+    let mut beginning = Vec::new();
+    let read = open(path)?.take(64 << 10).read_to_end(&mut beginning);
+    read.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
+    let text = String::from_utf8_lossy(&beginning);
+    let head = text.lines().next().unwrap_or_default();
+    Ok(match () {
+        () if text.contains("\"fio version\"") => ResultContent::FioJson,
+        () if head.split(',').any(|word| word.trim() == "iodepth") => ResultContent::Table,
+        () => ResultContent::Other,
+    })
+}
+
+fn open(path: &Path) -> Result<Box<dyn BufRead + Send>, Failure> {
+    let opened = File::open(path).and_then(unpack::unpacked);
+    opened.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))
+}
+
+/// The JSON files in a folder and in those within it, in the order of their names.
+fn outputs_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let failed = |error| Failure::Input(format!("{}: {error}", folder.display()));
+    let entries = std::fs::read_dir(folder).map_err(failed)?;
+    let mut paths = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>().map_err(failed)?;
+    paths.sort();
+    let mut files = Vec::new();
+    for path in paths {
+        match path.is_dir() {
+            true => files.extend(outputs_in(&path)?),
+            false if path.extension().is_some_and(|end| end == "json") => files.push(path),
+            false => {}
+        }
+    }
+    Ok(files)
+}
+
+/// The one grid that was asked for.
+fn asked<'a>(grids: &'a [ResultGrid], asked: Option<&str>) -> Result<&'a ResultGrid, Failure> {
+    let name = |grid: &ResultGrid| match grid.path.is_empty() {
+        true => grid.device.clone(),
+        false => format!("{}/{}", grid.device, grid.path),
+    };
+    let names = || grids.iter().map(name).collect::<Vec<_>>();
+    match (asked, grids) {
+        (None, [only]) => Ok(only),
+        (None, _) => Err(Failure::Input(format!("several drives: give --device, one of {}", names().join(", ")))),
+        (Some(asked), _) => grids.iter().find(|grid| name(grid) == asked || grid.device == asked).ok_or_else(|| {
+            let names = names();
+            let nearest = blksched_text::did_you_mean(asked, names.iter().map(String::as_str));
+            Failure::Input(format!("no drive {asked} in it: expected one of {}{nearest}", names.join(", ")))
+        }),
+    }
+}
+
+/// Fits a grid, tells how far the model is off, and returns the disk's file.
+pub(super) fn disk(grids: &[ResultGrid], device: Option<&str>) -> Result<String, Failure> {
+    let grid = asked(grids, device)?;
+    let choice = CellChoice::of(grid);
+    let told = |told: FitStep| match told {
+        FitStep::Comparing(count) => warn(&format!("comparing {count} combinations of host and mechanisms")),
+        FitStep::Refining(host) => warn(&format!("refining the values under {}", host.elevator)),
+    };
+    let fitted = fit(grid, &choice, &PathHost::ALL, &told).map_err(Failure::Input)?;
+    let any = |_: GridLoad, _: Dir| true;
+    let judged = GridJudgement::of(grid, &choice, &fitted, FigureBounds::USUAL, other_grid(grids, grid, &choice), any);
+    let judged = judged.map_err(Failure::Input)?;
+    tell(grid, &choice, &fitted, &judged);
+    let description = format!("{}: fitted to {} of {} loads", grid.name(), choice.used.len(), grid.cells.len());
+    Ok(fitted.model.toml(&description.replace(['"', '\\'], " ")) + &validated(&judged))
+}
+
+fn tell(grid: &ResultGrid, choice: &CellChoice, fitted: &Fitted, judged: &GridJudgement) {
+    let used = choice.used.iter().map(ToString::to_string).collect::<Vec<_>>();
+    warn(&format!("used {} of {} loads: {}", used.len(), grid.cells.len(), used.join(", ")));
+    if grid.left_out > 0 {
+        warn(&format!("{} rows are not of random I/Os: not used", grid.left_out));
+    }
+    let hosts = fitted.hosts.iter().map(|(host, error)| format!("{} {error:.2}", host.elevator));
+    warn(&format!(
+        "the host: {}; mean error by host, as a factor: {}",
+        fitted.host,
+        hosts.collect::<Vec<_>>().join(", ")
+    ));
+    if !fitted.submit().is_zero() {
+        warn(&format!("its processes work for {} for each I/O (--host cpu=FILE)", fitted.submit()));
+    }
+    for known in fitted.model.at_limits() {
+        let (low, high) = known.key.range();
+        warn(&format!(
+            "{:?} ended at {:.1}, an end of its plausible range ({low} to {high}): there the model is wrong",
+            known.key, known.value
+        ));
+    }
+    for unknown in fitted.model.unknown() {
+        warn(&format!("the results cannot tell {unknown}"));
+    }
+    let within = "iops within 15 %, p50 within 20 %, p99 within 1.5 times, p99.9 within 2 times";
+    let Some(model) = shown(&judged.model) else { return warn("no load was left to judge the model") };
+    warn(&format!("of the {} figures' rows that the fit never saw, right are ({within}):", judged.model.count));
+    warn(&format!("  this model               {model}"));
+    for (name, shares) in
+        [("a line between the cells used", &judged.interpolated), ("another drive on this path", &judged.other)]
+    {
+        if let Some(shares) = shown(shares) {
+            warn(&format!("  {name:<30} {shares}"));
+        }
+    }
+}
+
+fn shown(shares: &RightShares) -> Option<String> {
+    let [iops, p50, p99, p999] = shares.percent()?;
+    Some(format!("iops {iops:.0} %, p50 {p50:.0} %, p99 {p99:.0} %, p99.9 {p999:.0} %"))
+}
+
+/// What the file says of its own error.
+fn validated(judged: &GridJudgement) -> String {
+    let Some([_, p50, p99, _]) = judged.model.percent() else { return String::new() };
+    let one = |what: &str, share: f64| {
+        format!(
+            "\n[[validated]]\nagainst = \"{} rows of the same results that the fit never saw: the part whose {what}\"\n\
+             error = \"{:.0}%\"\n",
+            judged.model.count,
+            100.0 - share
+        )
+    };
+    one("p50 is off by more than 20 %", p50) + &one("p99 is off by more than 1.5 times", p99)
+}

@@ -1,0 +1,184 @@
+//! Where an SSD's times vary: each mechanism is a table of its own, with `state = "on"` or `"off"`.
+
+use blksched::Span;
+use blksched_text::document::{Complaint, Section};
+
+use super::reader::Quantities as _;
+use crate::draw::Chance;
+
+/// The mechanisms by which equal commands take different times; by default none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TailsSpec {
+    /// `[pages]`: the pages of one cell are read in different times.
+    pub pages: Option<PageTimes>,
+    /// `[retry]`: a page that cannot be corrected is read again.
+    pub retry: Option<RetrySpec>,
+    /// `[map_cache]`: a part of the map is in memory, the rest in flash.
+    pub map_cache: Option<MapCacheSpec>,
+    /// `[stall]`: the drive pauses after so many writes.
+    pub stall: Option<StallSpec>,
+}
+
+impl TailsSpec {
+    /// The longest time that sensing a page can take, if it takes `read` without these mechanisms.
+    pub fn longest_read(&self, read: Span) -> Span {
+        let page = self.pages.map_or(read, |pages| pages.times().iter().fold(read, |most, &time| most.max(time)));
+        page + self.retry.map_or(Span::ZERO, |retry| retry.step * u64::from(retry.most))
+    }
+}
+
+/// The pages of a cell with several bits: a lower page is told by fewer reference voltages than an upper one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PageTimes {
+    times: [Span; MOST_LEVELS],
+    levels: usize,
+}
+
+/// Four bits in a cell.
+const MOST_LEVELS: usize = 4;
+
+impl PageTimes {
+    /// `None` unless there are two to four.
+    pub fn new(times: &[Span]) -> Option<PageTimes> {
+        let mut all = [Span::ZERO; MOST_LEVELS];
+        (2..=MOST_LEVELS).contains(&times.len()).then(|| {
+            all[..times.len()].copy_from_slice(times);
+            PageTimes { times: all, levels: times.len() }
+        })
+    }
+
+    /// The time of each kind of page, of which a drive has equally many.
+    pub fn times(&self) -> &[Span] {
+        &self.times[..self.levels]
+    }
+}
+
+/// Reading again with other reference voltages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RetrySpec {
+    /// How likely the first reading fails.
+    pub chance: Chance,
+    /// How likely each further one does.
+    pub again: Chance,
+    /// What a further one takes.
+    pub step: Span,
+    /// How many there are at most.
+    pub most: u32,
+}
+
+/// A map that is not wholly in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapCacheSpec {
+    /// How much of the disk the part in memory describes \[512-byte sectors\].
+    pub covers_sectors: u64,
+    /// What one page of the map describes \[512-byte sectors\].
+    pub segment_sectors: u64,
+}
+
+/// A regular pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StallSpec {
+    /// After so many writes; at least 1.
+    pub every: u32,
+    /// No write is taken for this long.
+    pub time: Span,
+}
+
+/// What a drive went through before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DriveState {
+    /// Nothing was ever written: free blocks are as many as the file says.
+    Fresh,
+    /// All of it was written, in order: no free blocks, whole blocks become stale.
+    Filled,
+    /// All of it was overwritten at random until its rate no longer changed.
+    Steady,
+}
+
+impl DriveState {
+    /// Each, by the word that a disk's file uses.
+    pub const WORDS: [(&'static str, DriveState); 3] =
+        [("fresh", DriveState::Fresh), ("filled", DriveState::Filled), ("steady", DriveState::Steady)];
+
+    /// The word that a disk's file uses.
+    pub fn word(self) -> &'static str {
+        DriveState::WORDS.iter().find(|(_, state)| *state == self).expect("each has one").0
+    }
+}
+
+/// Times of a page's reading: those that data sheets and papers give are 20 to 200 us.
+const LONGEST_READ: Span = Span::from_ms(10);
+
+const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
+
+pub(super) fn read(top: &Section<'_>, flash_read: Span) -> Result<TailsSpec, Complaint> {
+    Ok(TailsSpec {
+        pages: switched(top, "pages", &["state", "times"], |section| pages(section, flash_read))?,
+        retry: switched(top, "retry", &["state", "chance", "again", "step", "most"], retry)?,
+        map_cache: switched(top, "map_cache", &["state", "covers", "segment"], map_cache)?,
+        stall: switched(top, "stall", &["state", "every", "time"], stall)?,
+    })
+}
+
+/// A table that is read even if it is off, so that switching it on cannot fail.
+pub(super) fn switched<T>(
+    top: &Section<'_>,
+    name: &'static str,
+    keys: &'static [&'static str],
+    read: impl Fn(&Section<'_>) -> Result<T, Complaint>,
+) -> Result<Option<T>, Complaint> {
+    let Some(section) = top.section(name, keys)? else { return Ok(None) };
+    let is_on = section.word("state", &ON_OFF)?;
+    let spec = read(&section)?;
+    Ok(is_on.then_some(spec))
+}
+
+fn pages(section: &Section<'_>, flash_read: Span) -> Result<PageTimes, Complaint> {
+    let at = section.at_key("times");
+    let words = section.words("times")?;
+    let mut times = Vec::new();
+    for word in &words {
+        let time: Option<Span> = word.value.parse().ok().filter(|time| *time <= LONGEST_READ);
+        let problem = || format!("`{}` is not a time from 0ns to {LONGEST_READ}, as in \"58us\"", word.value);
+        times.push(time.ok_or_else(|| section.complain(&word.at, problem()))?);
+    }
+    let Some(pages) = PageTimes::new(&times) else {
+        let problem = format!("{} times: expected one for each page of a cell, 2 to 4", times.len());
+        return Err(section.complain(&at, problem));
+    };
+    let (least, most) = (times.iter().min(), times.iter().max());
+    if least > Some(&flash_read) || most < Some(&flash_read) {
+        let problem = format!("`flash.read` ({flash_read}), which holds when this is off, is not between these times");
+        return Err(section.complain(&at, problem));
+    }
+    Ok(pages)
+}
+
+fn retry(section: &Section<'_>) -> Result<RetrySpec, Complaint> {
+    Ok(RetrySpec {
+        chance: section.chance("chance")?,
+        again: section.chance("again")?,
+        step: section.span("step", Span::ZERO..=LONGEST_READ)?.value,
+        most: section.count_within("most", 1..=100)?,
+    })
+}
+
+/// More segments in memory than this would cost megabytes of ours.
+const MOST_SEGMENTS: u64 = 1 << 22;
+
+fn map_cache(section: &Section<'_>) -> Result<MapCacheSpec, Complaint> {
+    let segment = section.sectors("segment", 8..=2_097_152)?;
+    let covers = section.capacity("covers")?;
+    if covers < segment.value || covers / segment.value > MOST_SEGMENTS {
+        let problem = format!("`covers` is {} of `segment`: expected 1 to {MOST_SEGMENTS}", covers / segment.value);
+        return Err(section.complain(&segment.at, problem));
+    }
+    Ok(MapCacheSpec { covers_sectors: covers, segment_sectors: segment.value })
+}
+
+fn stall(section: &Section<'_>) -> Result<StallSpec, Complaint> {
+    Ok(StallSpec {
+        every: section.count_within("every", 1..=u32::MAX)?,
+        time: section.span("time", Span::ZERO..=Span::from_secs(10))?.value,
+    })
+}

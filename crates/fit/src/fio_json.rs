@@ -1,0 +1,168 @@
+//! Results as fio writes them with `--output-format=json`: one file, or a folder of files as bench-fio leaves it.
+//!
+//! Depth, processes, `rw` and `bs` are taken from the options that fio repeats in its output. A job's processes are one
+//! row with `group_reporting`, and otherwise one row each: then rates are added, and a percentile is the median of
+//! theirs, which is not that of all I/Os together.
+
+use std::collections::BTreeMap;
+
+use blksched::Dir;
+use blksched_text::units::bytes_or_letter;
+use serde_json::Value;
+
+use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
+
+/// Adds the jobs of one output to a grid; `name` is for messages.
+///
+/// # Errors
+/// If it is no output of fio, or a load is there already.
+pub fn add(grid: &mut ResultGrid, name: &str, text: &str) -> Result<(), String> {
+    // fio writes its warnings in front.
+    let begin = text.find('{').unwrap_or_default();
+    let before = text[..begin].matches('\n').count();
+    let value: Value = serde_json::from_str(&text[begin..])
+        .map_err(|error| format!("{name}:{}:{}: {error}", error.line() + before, error.column()))?;
+    let jobs = value["jobs"].as_array().ok_or_else(|| format!("{name}: no `jobs`: expected the JSON of fio"))?;
+    let mut rows: BTreeMap<(u64, String), Vec<&Value>> = BTreeMap::new();
+    for job in jobs {
+        let group = job["groupid"].as_u64().unwrap_or_default();
+        rows.entry((group, job["jobname"].as_str().unwrap_or_default().to_owned())).or_default().push(job);
+    }
+    for ((_, job), rows) in &rows {
+        let options = JobOptions { name, job, global: &value["global options"], own: &rows[0]["job options"] };
+        let Some(load) = options.load()? else {
+            grid.left_out += rows.len();
+            continue;
+        };
+        for dir in Dir::BOTH {
+            let word = if dir == Dir::Read { "read" } else { "write" };
+            let sides: Vec<CellFigures> = rows.iter().filter_map(|row| figures(&row[word])).collect();
+            if sides.is_empty() {
+                continue;
+            }
+            if !grid.add(load, dir, together(&sides)) {
+                return Err(format!("{name}: job {job}: {load} is there already: expected each load once"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The options of a job, and those of all.
+struct JobOptions<'a> {
+    name: &'a str,
+    job: &'a str,
+    global: &'a Value,
+    own: &'a Value,
+}
+
+impl JobOptions<'_> {
+    fn text(&self, option: &str) -> Option<&str> {
+        self.own[option].as_str().or_else(|| self.global[option].as_str())
+    }
+
+    fn count(&self, option: &str, usual: u32) -> Result<u32, String> {
+        let Some(text) = self.text(option) else { return Ok(usual) };
+        let number = text.trim().parse().ok().filter(|number| (1..=65_536).contains(number));
+        number.ok_or_else(|| self.wrong(option, text, "a whole number from 1 to 65536"))
+    }
+
+    fn wrong(&self, option: &str, text: &str, expected: &str) -> String {
+        format!("{}: job {}: `{text}` is not a value of {option}: expected {expected}", self.name, self.job)
+    }
+
+    /// `None` for what is not random.
+    fn load(&self) -> Result<Option<GridLoad>, String> {
+        let reads = || match self.text("rwmixwrite") {
+            Some(_) => Ok(100 - self.count("rwmixwrite", 50)?.min(99)),
+            None => self.count("rwmixread", 50),
+        };
+        let rw = self.text("rw").or_else(|| self.text("readwrite")).unwrap_or("read");
+        let pattern = match rw.split(':').next().unwrap_or_default() {
+            "randread" => LoadPattern::Read,
+            "randwrite" => LoadPattern::Write,
+            "randrw" => LoadPattern::Mixed(reads()?),
+            _ => return Ok(None),
+        };
+        let text = self.text("bs").or_else(|| self.text("blocksize")).unwrap_or("4k");
+        let bytes = bytes_or_letter(text).and_then(|bytes| u32::try_from(bytes).ok());
+        let bytes = bytes.filter(|&bytes| bytes.is_multiple_of(512) && (512..=1 << 22).contains(&bytes));
+        let bytes = bytes.ok_or_else(|| self.wrong("bs", text, "one size in whole sectors, as in 4k"))?;
+        let (depth, jobs) = (self.count("iodepth", 1)?, self.count("numjobs", 1)?);
+        Ok(Some(GridLoad { pattern, bytes, depth, jobs }))
+    }
+}
+
+/// One row's figures in a direction; `None` if it did nothing there.
+fn figures(side: &Value) -> Option<CellFigures> {
+    let iops = side["iops"].as_f64().filter(|iops| *iops > 0.0)?;
+    // Before fio 3 latencies are in microseconds.
+    let (percentiles, scale) = match &side["clat_ns"]["percentile"] {
+        Value::Object(in_ns) => (in_ns, 1e-3),
+        _ => (side["clat"]["percentile"].as_object()?, 1.0),
+    };
+    let us = |percent: f64| {
+        let found =
+            percentiles.iter().find(|(key, _)| key.parse::<f64>().is_ok_and(|key| (key - percent).abs() < 1e-4));
+        found.and_then(|(_, value)| value.as_f64()).map(|value| (value * scale).max(1e-3))
+    };
+    Some(CellFigures { iops, p50_us: us(50.0)?, p99_us: us(99.0)?, p999_us: us(99.9)? })
+}
+
+/// Several processes' figures as one.
+fn together(sides: &[CellFigures]) -> CellFigures {
+    let median = |at: usize| {
+        let mut values: Vec<f64> = sides.iter().map(|figures| figures.values()[at]).collect();
+        values.sort_by(f64::total_cmp);
+        (values[(values.len() - 1) / 2] + values[values.len() / 2]) / 2.0
+    };
+    let iops = sides.iter().map(|figures| figures.iops).sum();
+    CellFigures::of([iops, median(1), median(2), median(3)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(options: &str, rows: &str) -> String {
+        format!(
+            "fio: a warning\n{{\"fio version\": \"fio-3.33\", \"global options\": {{{options}}}, \"jobs\": [{rows}]}}"
+        )
+    }
+
+    fn row(name: &str, options: &str, iops: f64, p50: u64) -> String {
+        let percentiles = format!("{{\"50.000000\": {p50}, \"99.000000\": {}, \"99.900000\": {}}}", 2 * p50, 3 * p50);
+        format!(
+            "{{\"jobname\": \"{name}\", \"groupid\": 0, \"job options\": {{{options}}}, \
+             \"read\": {{\"iops\": {iops}, \"clat_ns\": {{\"percentile\": {percentiles}}}}}, \
+             \"write\": {{\"iops\": 0.0}}}}"
+        )
+    }
+
+    #[test]
+    fn processes_are_added_and_options_are_the_jobs_or_all() {
+        let options = "\"rw\": \"randread\", \"bs\": \"4k\", \"numjobs\": \"2\"";
+        let own = "\"iodepth\": \"8\"";
+        let text = output(options, &[row("a", own, 1_000.0, 80_000), row("a", own, 3_000.0, 100_000)].join(","));
+        let mut grid = ResultGrid::default();
+        add(&mut grid, "a.json", &text).unwrap();
+        let cell = grid.cells[0];
+        assert_eq!(cell.load, GridLoad { pattern: LoadPattern::Read, bytes: 4096, depth: 8, jobs: 2 });
+        assert_eq!(cell.figures.read.unwrap().values(), [4_000.0, 90.0, 180.0, 270.0]);
+        assert!(cell.figures.write.is_none());
+        let again = add(&mut grid, "b.json", &text).unwrap_err();
+        assert!(again.contains("b.json: job a: randread 8x2 is there already"), "{again}");
+    }
+
+    #[test]
+    fn what_is_no_result_is_told_and_sequential_jobs_are_counted() {
+        let mut grid = ResultGrid::default();
+        add(&mut grid, "a.json", &output("\"rw\": \"write\"", &row("a", "", 1.0, 1))).unwrap();
+        assert_eq!((grid.cells.len(), grid.left_out), (0, 1));
+        let wrong = |text: &str| add(&mut ResultGrid::default(), "a.json", text).unwrap_err();
+        assert!(wrong("fio: x\n{\"jobs\": [}").starts_with("a.json:2:"), "{}", wrong("fio: x\n{\"jobs\": [}"));
+        assert!(wrong("{}").contains("no `jobs`"));
+        let depth = output("\"rw\": \"randread\"", &row("a", "\"iodepth\": \"many\"", 1.0, 1));
+        assert!(wrong(&depth).contains("job a: `many` is not a value of iodepth"));
+    }
+}

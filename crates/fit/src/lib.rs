@@ -1,0 +1,28 @@
+//! Models of real drives from benchmark results that exist.
+//!
+//! People have grids: fio at depths and numbers of processes, one row of rate and percentiles each. [`table`] and
+//! [`fio_json`] read them, [`CellChoice::of`] takes at most [`MOST_CELLS`] cells, [`fit()`] finds the mechanisms of the
+//! drive, of its path and of its host (elevator, request pool) under which the simulator gives these figures, and
+//! [`GridJudgement::of`] says how far it is off on the cells that it never saw. Beside every such share stand two
+//! predictions without a model: interpolation between the cells used, and another drive's grid on the same path. A
+//! model that does not beat them tells nothing that its cells do not.
+//!
+//! Nothing here prints or opens a file.
+
+mod cell;
+mod choice;
+pub mod fio_json;
+mod host;
+mod model;
+mod run;
+mod score;
+mod search;
+pub mod table;
+
+pub use cell::{CellFigures, GridCell, GridLoad, LoadPattern, ResultGrid};
+pub use choice::{CellChoice, MOST_CELLS};
+pub use host::PathHost;
+pub use model::{DriveModel, Knowledge, Parameter};
+pub use run::{RunEffort, simulated};
+pub use score::{FigureBounds, GridJudgement, RightShares, other_grid};
+pub use search::{FitStep, Fitted, fit};

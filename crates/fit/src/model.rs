@@ -1,0 +1,380 @@
+//! The mechanisms that a grid can tell: parameters with ranges, and the disk's TOML that they make.
+//!
+//! A grid of 4 KiB I/Os at random places shows what a single I/O takes and how that varies, how many the path carries
+//! per second, whether completions are gathered, and whether writes pause. It does not show geometry: channels, page
+//! and block sizes, the rate of long transfers; those are the class's, and [`DriveModel::unknown`] says so.
+
+use blksched_disks::{DiskError, DiskSpec};
+
+use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
+
+/// One fitted value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameter {
+    /// Its place in [`Knowledge`].
+    pub key: Knowledge,
+    /// The value, in the key's unit.
+    pub value: f64,
+}
+
+/// What a grid tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knowledge {
+    /// `overhead.command` \[us\].
+    Command,
+    /// `flash.read`: the middle page \[us\].
+    Read,
+    /// How much longer the upper page takes \[us\]; the lower one takes a quarter of that less.
+    Spread,
+    /// `overhead.random_read`: what the path takes for one read \[us\].
+    ReadLink,
+    /// `overhead.random_write` \[us\].
+    WriteLink,
+    /// `stall.time`, after every 64 writes \[us\].
+    Stall,
+    /// `coalescing.time` \[us\].
+    Coalescing,
+    /// `flash.program` \[us\]; only mixtures show it.
+    Program,
+    /// What the host's process works for each I/O \[us\]; only one process at depth shows it.
+    Submit,
+}
+
+impl Knowledge {
+    /// The key in the disk's file; empty for what is the host's.
+    pub fn key(self) -> &'static str {
+        match self {
+            Knowledge::Command => "overhead.command",
+            Knowledge::Read => "flash.read",
+            Knowledge::Spread => "pages.times",
+            Knowledge::ReadLink => "overhead.random_read",
+            Knowledge::WriteLink => "overhead.random_write",
+            Knowledge::Stall => "stall.time",
+            Knowledge::Coalescing => "coalescing.time",
+            Knowledge::Program => "flash.program",
+            Knowledge::Submit => "",
+        }
+    }
+
+    /// Between these a value is plausible; a fit that ends at one of them is an error of the model.
+    pub fn range(self) -> (f64, f64) {
+        match self {
+            // A link's or a controller's share.
+            Knowledge::Command => (1.0, 400.0),
+            // 3D TLC and QLC, data sheets: 20 to 200 us; less where a controller's cache answers.
+            Knowledge::Read => (1.0, 300.0),
+            Knowledge::Spread => (0.1, 400.0),
+            // 1.5 million to 5 000 per second.
+            Knowledge::ReadLink | Knowledge::WriteLink => (0.5, 200.0),
+            Knowledge::Stall => (1_000.0, 50_000.0),
+            Knowledge::Coalescing => (10.0, 1_000.0),
+            // TLC and QLC, data sheets: 0.4 to 3 ms.
+            Knowledge::Program => (200.0, 5_000.0),
+            Knowledge::Submit => (0.5, 100.0),
+        }
+    }
+}
+
+/// What the values describe, and with which mechanisms.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveModel {
+    /// Capacity \[GB\].
+    pub capacity_gb: u32,
+    /// How it is attached, in a disk file's word.
+    pub attached: &'static str,
+    /// The most commands at a time.
+    pub depth: u32,
+    /// The fitted values.
+    pub parameters: Vec<Parameter>,
+    /// Whether the results have mixtures, so that interference was fitted.
+    pub has_mixes: bool,
+}
+
+/// After so many writes a drive of this kind pauses.
+const STALL_EVERY: u32 = 64;
+/// With fewer commands a controller that gathers completions does not.
+const COALESCING_FROM: u32 = 3;
+/// 4 KiB over SATA at 540 MB/s \[us\].
+const CROSSING_US: f64 = 7.6;
+
+impl DriveModel {
+    /// A first guess of every value, read off the figures of single cells.
+    pub fn guess(grid: &ResultGrid, used: &[GridLoad]) -> DriveModel {
+        let has_mixes = used.iter().any(|load| matches!(load.pattern, LoadPattern::Mixed(_)));
+        let name = format!("{} {}", grid.device, grid.path).to_lowercase();
+        let is_nvme = name.contains("nvme");
+        let side = |load: &GridLoad, read: bool| {
+            let figures = grid.cell(*load)?.figures;
+            if read { figures.read } else { figures.write }
+        };
+        let single = |read: bool| used.iter().filter(|load| load.in_flight() == 1).find_map(|load| side(load, read));
+        let fastest = |read: bool| used.iter().filter_map(|load| side(load, read)).map(|f| f.iops).reduce(f64::max);
+        let mut parameters = Vec::new();
+        let mut add = |key: Knowledge, value: f64| {
+            let (low, high) = key.range();
+            parameters.push(Parameter { key, value: value.clamp(low, high) });
+        };
+        let (read, write) = (single(true), single(false));
+        let crossing = if is_nvme { 1.2 } else { CROSSING_US };
+        let command = match (write, read) {
+            (Some(write), Some(read)) => (write.p50_us - crossing).min(0.8 * read.p50_us),
+            (Some(write), None) => write.p50_us - crossing,
+            (None, read) => 0.15 * read.map_or(100.0, |read| read.p50_us),
+        };
+        let command = command.max(1.0);
+        add(Knowledge::Command, command);
+        if let Some(read) = read {
+            add(Knowledge::Read, read.p50_us - command - crossing);
+            add(Knowledge::Spread, read.p99_us - read.p50_us);
+            add(Knowledge::ReadLink, 1e6 / fastest(true).unwrap_or(1e5));
+        }
+        if write.is_some() {
+            add(Knowledge::WriteLink, 1e6 / fastest(false).unwrap_or(1e5));
+        }
+        if has_mixes {
+            add(Knowledge::Program, 1_500.0);
+        }
+        let (attached, depth) = if is_nvme { ("nvme", 1_023) } else { ("sata", 31) };
+        DriveModel { capacity_gb: capacity(&grid.device), attached, depth, parameters, has_mixes }
+    }
+
+    /// The same with writes that pause, if any figure looks like it: a p99.9 beyond a millisecond and twenty medians.
+    pub fn with_stall(&self, grid: &ResultGrid, used: &[GridLoad]) -> Option<DriveModel> {
+        let writes = used.iter().filter_map(|load| Some((load.in_flight(), grid.cell(*load)?.figures.write?)));
+        let writes: Vec<(u32, CellFigures)> = writes.collect();
+        let is_suspect = |f: &CellFigures| f.p999_us > 20.0 * f.p50_us && f.p999_us > 1_000.0;
+        if self.has_mixes || !writes.iter().any(|(_, figures)| is_suspect(figures)) {
+            return None;
+        }
+        let between = writes.iter().filter(|(n, _)| *n > 1).map(|(n, f)| f.p50_us / f64::from(*n)).reduce(f64::min)?;
+        let fastest = writes.iter().map(|(_, f)| f.iops).reduce(f64::max)?;
+        let link = between.min(1e6 / fastest);
+        let stall = f64::from(STALL_EVERY) * (1e6 / fastest - link);
+        let mut model = self.clone();
+        model.set(Knowledge::WriteLink, link);
+        model.set(Knowledge::Stall, stall);
+        Some(model)
+    }
+
+    /// The same with gathered completions, if four in flight take much longer than one.
+    pub fn with_coalescing(&self, grid: &ResultGrid, used: &[GridLoad]) -> Option<DriveModel> {
+        let median = |n: u32| {
+            let cell = used.iter().filter(|load| load.in_flight() == n).find_map(|load| grid.cell(*load))?;
+            cell.sides().next().map(|(_, figures)| figures.p50_us)
+        };
+        let longer = median(4)? - median(1)?;
+        (longer > 30.0).then(|| {
+            let mut model = self.clone();
+            model.set(Knowledge::Coalescing, longer);
+            model
+        })
+    }
+
+    /// The same with a host whose process works for each I/O.
+    pub fn with_submit(&self, grid: &ResultGrid, used: &[GridLoad]) -> Option<DriveModel> {
+        let deep = used.iter().filter(|load| load.jobs == 1 && load.depth > 1);
+        let fastest = deep.filter_map(|load| grid.cell(*load)).map(crate::GridCell::iops).reduce(f64::max)?;
+        let mut model = self.clone();
+        model.set(Knowledge::Submit, 0.9e6 / fastest);
+        Some(model)
+    }
+
+    /// A value, if the model has it.
+    pub fn get(&self, key: Knowledge) -> Option<f64> {
+        self.parameters.iter().find(|known| known.key == key).map(|known| known.value)
+    }
+
+    /// Sets a value, within its range.
+    pub fn set(&mut self, key: Knowledge, value: f64) {
+        let (low, high) = key.range();
+        let value = value.clamp(low, high);
+        match self.parameters.iter_mut().find(|known| known.key == key) {
+            Some(known) => known.value = value,
+            None => self.parameters.push(Parameter { key, value }),
+        }
+    }
+
+    /// The values that ended at an end of their range: there the model is wrong.
+    pub fn at_limits(&self) -> Vec<Parameter> {
+        let is_at_limit = |known: &&Parameter| {
+            let (low, high) = known.key.range();
+            known.value <= low * 1.001 || known.value >= high * 0.999
+        };
+        self.parameters.iter().filter(is_at_limit).copied().collect()
+    }
+
+    /// What no such results tell, and what the model assumes there.
+    pub fn unknown(&self) -> Vec<&'static str> {
+        let mut unknown = vec![
+            "the rate of long transfers, and sequential I/O (the interface of the class)",
+            "channels, dies, page and block sizes (the class's)",
+            "what the drive went through before, and how it would do in another state",
+            "flushes, discards and write-through",
+        ];
+        if !self.has_mixes {
+            unknown.push("reads beside writes: no mixed cell; a guess (programs are suspended for reads)");
+        }
+        unknown
+    }
+
+    /// The disk's file.
+    pub fn toml(&self, description: &str) -> String {
+        self.path_toml(description) + &self.flash_toml() + &self.tails_toml()
+    }
+
+    fn is_nvme(&self) -> bool {
+        self.attached == "nvme"
+    }
+
+    fn value(&self, key: Knowledge, usual: f64) -> f64 {
+        self.get(key).unwrap_or(usual)
+    }
+
+    /// What is in front of the flash.
+    fn path_toml(&self, description: &str) -> String {
+        let (rate, duplex) = if self.is_nvme() { ("3.5GB/s", "full") } else { ("540MB/s", "half") };
+        let link = |key: Knowledge| {
+            let name = key.key().trim_start_matches("overhead.");
+            let line = |link| format!("{name} = \"{}\" # FIT: what the path takes for one\n", us(link));
+            self.get(key).map_or_else(String::new, line)
+        };
+        format!(
+            r#"# FIT: fitted to the loads that the description names. CLASS: what such results do not tell.
+kind = "ssd"
+description = "{description}"
+attached = "{attached}"        # CLASS
+capacity = "{capacity}GB"      # from the drive's name, if it has it
+max_command = "2MiB"     # CLASS
+depth = {depth}               # CLASS
+
+[overhead]
+command = "{command}"     # FIT
+interval = "1us"         # CLASS
+{read_link}{write_link}
+[interface]
+rate = "{rate}"        # CLASS
+duplex = "{duplex}"          # CLASS
+"#,
+            attached = self.attached,
+            capacity = self.capacity_gb,
+            depth = self.depth,
+            command = us(self.value(Knowledge::Command, 10.0)),
+            read_link = link(Knowledge::ReadLink),
+            write_link = link(Knowledge::WriteLink),
+        )
+    }
+
+    fn flash_toml(&self) -> String {
+        let (read, spread) = (self.value(Knowledge::Read, 60.0), self.value(Knowledge::Spread, 0.1));
+        let times = [(read - spread / 4.0).max(0.1), read, read + spread].map(|time| format!("\"{}\"", us(time)));
+        let (dies, program_size) = if self.is_nvme() { (4, "64KiB") } else { (8, "16KiB") };
+        format!(
+            r#"
+[flash]
+channels = 8             # CLASS
+dies = {dies}                 # CLASS
+page = "16KiB"           # CLASS
+program_size = "{program_size}"   # CLASS
+read = "{read}"        # FIT
+program = "{program}"    # {program_is}
+channel_rate = "800MB/s" # CLASS
+
+[pages]                  # FIT: three pages to a cell
+state = "on"
+times = [{times}]
+
+[interference]
+state = "suspend"        # CLASS
+suspend = "20us"         # CLASS
+patience = 8             # CLASS
+
+[buffer]
+state = "on"             # CLASS
+size = "32MiB"           # CLASS
+power_loss = "lost"      # CLASS
+"#,
+            read = us(read),
+            program = us(self.value(Knowledge::Program, 500.0)),
+            program_is = if self.has_mixes { "FIT" } else { "CLASS" },
+            times = times.join(", "),
+        )
+    }
+
+    fn tails_toml(&self) -> String {
+        let mut text = String::new();
+        if let Some(stall) = self.get(Knowledge::Stall) {
+            let (every, time) = (STALL_EVERY, us(stall));
+            text += &format!("\n[stall]\nstate = \"on\"\nevery = {every}\ntime = \"{time}\"      # FIT\n");
+        }
+        if let Some(time) = self.get(Knowledge::Coalescing) {
+            let (from, time) = (COALESCING_FROM, us(time));
+            let rest = format!("from = {from}\nmost = 64\ntime = \"{time}\"      # FIT\n");
+            text += &format!("\n[coalescing]\nstate = \"on\"\n{rest}");
+        }
+        text
+    }
+
+    /// The disk.
+    ///
+    /// # Errors
+    /// If the values make no disk; an error of ours.
+    pub fn disk(&self) -> Result<DiskSpec, DiskError> {
+        blksched_disks::parse("fitted.toml", &self.toml("fitted"))
+    }
+}
+
+/// A time as a disk's file takes it.
+fn us(us: f64) -> String {
+    format!("{}ns", (us * 1e3).round().max(0.0) as u64)
+}
+
+/// The number in a drive's name that looks like its capacity in GB; 480 if there is none.
+fn capacity(device: &str) -> u32 {
+    let words = device.split(|c: char| !c.is_ascii_alphanumeric());
+    let of = |word: &str| {
+        let word = word.to_lowercase();
+        let (digits, times) = match (word.strip_suffix("tb"), word.strip_suffix("gb")) {
+            (Some(digits), _) => (digits.to_owned(), 1_000),
+            (_, Some(digits)) => (digits.to_owned(), 1),
+            _ => (word, 1),
+        };
+        digits.parse::<u32>().ok().map(|number| number.saturating_mul(times)).filter(|gb| (32..=100_000).contains(gb))
+    };
+    words.filter_map(of).next_back().unwrap_or(480)
+}
+
+#[cfg(test)]
+mod tests {
+    use blksched::Dir;
+
+    use super::*;
+
+    #[test]
+    fn a_drives_name_tells_its_capacity() {
+        assert_eq!((capacity("intel-d3-s4610-480"), capacity("sabrent-rocket4plus-2tb-4096")), (480, 4_096));
+        assert_eq!((capacity("MX500 1TB"), capacity("floppy")), (1_000, 480));
+    }
+
+    #[test]
+    fn every_mechanism_makes_a_disk_whose_single_read_takes_what_was_measured() {
+        let mut grid = ResultGrid { device: "a-480".to_owned(), path: "sata".to_owned(), ..ResultGrid::default() };
+        let load = |pattern, depth| GridLoad { pattern, bytes: 4096, depth, jobs: 1 };
+        let figures = |iops, p50_us, p99_us, p999_us| CellFigures { iops, p50_us, p99_us, p999_us };
+        grid.add(load(LoadPattern::Read, 1), Dir::Read, figures(8_000.0, 100.0, 140.0, 180.0));
+        grid.add(load(LoadPattern::Read, 4), Dir::Read, figures(20_000.0, 180.0, 300.0, 400.0));
+        grid.add(load(LoadPattern::Write, 1), Dir::Write, figures(15_000.0, 40.0, 60.0, 8_000.0));
+        grid.add(load(LoadPattern::Write, 4), Dir::Write, figures(7_000.0, 70.0, 8_000.0, 9_000.0));
+        let used: Vec<GridLoad> = grid.cells.iter().map(|cell| cell.load).collect();
+        let plain = DriveModel::guess(&grid, &used);
+        let stalls = plain.with_stall(&grid, &used).unwrap();
+        let all = stalls.with_coalescing(&grid, &used).unwrap();
+        assert_eq!(all.get(Knowledge::Coalescing), Some(80.0));
+        assert!((all.get(Knowledge::Stall).unwrap() - 64.0 * (1e6 / 15_000.0 - 17.5)).abs() < 1.0);
+        let disk = all.disk().unwrap();
+        assert!(disk.has_tails() && disk.middleware.coalescing.is_some());
+        assert_eq!(all.at_limits(), []);
+        let mut limited = all.clone();
+        limited.set(Knowledge::Read, 1e9);
+        assert_eq!(limited.at_limits(), [Parameter { key: Knowledge::Read, value: 300.0 }]);
+    }
+}

@@ -1,0 +1,90 @@
+//! A drive and a host that are known, seen only through the results that the simulator gives for them.
+
+use std::sync::Arc;
+
+use blksched::author::PerDir;
+use blksched::{Dir, Span};
+use blksched_fit::{
+    CellChoice, CellFigures, DriveModel, FigureBounds, GridCell, GridJudgement, GridLoad, Knowledge, LoadPattern,
+    Parameter, PathHost, ResultGrid, RunEffort, fit, simulated,
+};
+
+/// Reads and writes of a drive with a slow link, behind an old kernel's deadline elevator.
+fn hidden() -> DriveModel {
+    let parameters = [
+        (Knowledge::Command, 35.0),
+        (Knowledge::Read, 70.0),
+        (Knowledge::Spread, 45.0),
+        (Knowledge::ReadLink, 19.0),
+        (Knowledge::WriteLink, 22.0),
+    ];
+    DriveModel {
+        capacity_gb: 480,
+        attached: "sata",
+        depth: 31,
+        parameters: parameters.map(|(key, value)| Parameter { key, value }).to_vec(),
+        has_mixes: false,
+    }
+}
+
+fn results(model: &DriveModel, host: PathHost) -> ResultGrid {
+    let disk = Arc::new(model.disk().unwrap());
+    let mut cells = Vec::new();
+    for pattern in [LoadPattern::Read, LoadPattern::Write] {
+        for (depth, jobs) in [(1, 1), (4, 1), (1, 8), (8, 2), (16, 4), (32, 4), (32, 32)] {
+            let load = GridLoad { pattern, bytes: 4096, depth, jobs };
+            let any = CellFigures { iops: 40_000.0, ..CellFigures::default() };
+            let figures = match pattern {
+                LoadPattern::Write => PerDir { read: None, write: Some(any) },
+                _ => PerDir { read: Some(any), write: None },
+            };
+            let cell = GridCell { load, figures };
+            let figures = simulated(&cell, &disk, Span::ZERO, host, RunEffort::TELL).unwrap();
+            cells.push(GridCell { load, figures });
+        }
+    }
+    ResultGrid { device: "hidden-480".to_owned(), path: "sata".to_owned(), cells, left_out: 0 }
+}
+
+#[test]
+fn the_host_and_the_values_are_found_and_predict_what_was_not_used() {
+    let [noop, deadline, ..] = PathHost::ALL;
+    let grid = results(&hidden(), deadline);
+    let choice = CellChoice::of(&grid);
+    assert_eq!((choice.used.len(), choice.judges.len()), (8, 6));
+    let fitted = fit(&grid, &choice, &[noop, deadline], &|_| ()).unwrap();
+    assert_eq!(fitted.host, deadline, "{:?}", fitted.hosts);
+    for known in hidden().parameters {
+        let found = fitted.model.get(known.key).unwrap();
+        // A page's time and a command's are one sum for reads, which writes divide.
+        let most = if known.key == Knowledge::Spread { 1.3 } else { 1.12 };
+        let ratio = found / known.value;
+        assert!(ratio.max(1.0 / ratio) < most, "{known:?}: {found}");
+    }
+    assert!(fitted.model.at_limits().is_empty());
+    let any = |_: GridLoad, _: Dir| true;
+    let judged = GridJudgement::of(&grid, &choice, &fitted, FigureBounds::USUAL, None, any).unwrap();
+    assert_eq!((judged.model.count, judged.other.count), (6, 0));
+    let right = judged.model.percent().unwrap();
+    assert!(right.iter().all(|&share| share == 100.0), "{right:?}: {:?}", judged.rows);
+    assert_ne!(judged.interpolated.percent().unwrap(), right, "a line between the cells is not as good");
+}
+
+#[test]
+fn a_drive_that_pauses_and_a_controller_that_gathers_are_told_from_one_that_does_not() {
+    let host = PathHost::ALL[0];
+    let mut model = hidden();
+    model.set(Knowledge::Stall, 8_000.0);
+    model.set(Knowledge::Coalescing, 120.0);
+    for (model, has) in [(model, true), (hidden(), false)] {
+        let grid = results(&model, host);
+        let choice = CellChoice::of(&grid);
+        let fitted = fit(&grid, &choice, &[host], &|_| ()).unwrap();
+        for key in [Knowledge::Stall, Knowledge::Coalescing] {
+            assert_eq!(fitted.model.get(key).is_some(), has, "{key:?}: {:?}", fitted.model);
+        }
+        if let Some(stall) = fitted.model.get(Knowledge::Stall) {
+            assert!((6_500.0..9_500.0).contains(&stall), "{stall}");
+        }
+    }
+}

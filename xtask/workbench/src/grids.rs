@@ -1,0 +1,218 @@
+//! `grids`: models fitted to at most eight cells of measured grids, and their errors on the others, by class of path.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use blksched::Dir;
+use blksched_fit::{
+    CellChoice, FigureBounds, GridJudgement, GridLoad, LoadPattern, PathHost, ResultGrid, RightShares, fit, other_grid,
+    table,
+};
+use flate2::read::GzDecoder;
+
+use crate::Verdict;
+use crate::shell;
+
+/// Paths that are judged together.
+struct PathClass {
+    name: &'static str,
+    /// Whether a device on a path belongs to it.
+    has: fn(device: &str, path: &str) -> bool,
+    bounds: FigureBounds,
+    /// Which cells count.
+    counts: fn(GridLoad, Dir) -> bool,
+    /// The aims \[%\]: rate, median, p99, p99.9.
+    aims: [f64; 4],
+}
+
+fn all(_: GridLoad, _: Dir) -> bool {
+    true
+}
+
+/// Pure writes of the one NVMe drive do not repeat themselves, and beyond 32 in flight it changes its pace.
+fn shallow(load: GridLoad, _: Dir) -> bool {
+    load.in_flight() <= 32 && load.pattern != LoadPattern::Write
+}
+
+fn shallow_reads(load: GridLoad, dir: Dir) -> bool {
+    shallow(load, dir) && dir == Dir::Read
+}
+
+fn shallow_writes(load: GridLoad, dir: Dir) -> bool {
+    shallow(load, dir) && dir == Dir::Write
+}
+
+fn is_array(device: &str) -> bool {
+    device.contains("raid")
+}
+
+fn spins(device: &str) -> bool {
+    ["raptor", "hgst", "floppy"].iter().any(|word| device.contains(word))
+}
+
+/// In the order of the table.
+const CLASSES: [PathClass; 7] = [
+    PathClass {
+        name: "SATA SSD, SATA port or RAID controller",
+        has: |device, path| {
+            let is_path = path.starts_with("sata300") || path == "hp-h420i" || path.starts_with("hp-p420i");
+            is_path && !is_array(device) && !spins(device)
+        },
+        bounds: FigureBounds::USUAL,
+        counts: all,
+        aims: [95.0, 85.0, 88.0, 90.0],
+    },
+    PathClass {
+        name: "SATA SSD, HBA",
+        has: |device, path| (path == "ibm-m1015" || path == "hp-p420-hba") && !spins(device),
+        bounds: FigureBounds([1.15, 1.2, 2.0, 2.0]),
+        counts: all,
+        aims: [80.0, 65.0, 70.0, 70.0],
+    },
+    PathClass {
+        name: "SATA SSD, AHCI",
+        has: |device, path| path == "ahci" && !spins(device),
+        bounds: FigureBounds([1.15, 1.5, 2.0, 3.0]),
+        counts: all,
+        aims: [90.0, 70.0, 75.0, 85.0],
+    },
+    PathClass {
+        name: "arrays of SATA SSDs",
+        has: |device, _| is_array(device),
+        bounds: FigureBounds::USUAL,
+        counts: all,
+        aims: [80.0, 75.0, 80.0, 90.0],
+    },
+    PathClass {
+        name: "NVMe, at most 32 in flight: reads",
+        has: |_, path| path == "nvme",
+        bounds: FigureBounds([1.3, 1.5, 2.0, 2.0]),
+        counts: shallow_reads,
+        aims: [80.0, 65.0, 80.0, 85.0],
+    },
+    PathClass {
+        name: "NVMe, at most 32 in flight: writes of mixtures",
+        has: |_, path| path == "nvme",
+        bounds: FigureBounds([1.3, 1.2, 3.0, 3.0]),
+        counts: shallow_writes,
+        aims: [80.0, 70.0, 85.0, 85.0],
+    },
+    PathClass {
+        name: "path not known",
+        has: |device, path| path == "unknown" && !spins(device),
+        bounds: FigureBounds::USUAL,
+        counts: all,
+        aims: [0.0; 4],
+    },
+];
+
+/// What to fit.
+#[derive(clap::Args)]
+pub struct Arguments {
+    /// A table as `disk fit` reads it, also as .csv.gz
+    table: Option<PathBuf>,
+    /// Only grids whose device and path, as in "crucial-250 on sata300", contain this
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
+    /// Only this host, by its elevator
+    #[arg(long, value_name = "ELEVATOR")]
+    host: Option<String>,
+    /// Also print every cell that judges, measured and ours
+    #[arg(long)]
+    cells: bool,
+}
+
+/// Fits and judges grids, and prints the table of docs/disks.md.
+///
+/// # Errors
+/// If the table cannot be read, or a grid not be simulated.
+pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    let Arguments { table: path, only, host, cells } = arguments;
+    let named = |known: &PathHost| host.as_ref().is_none_or(|name| known.elevator == name);
+    let hosts: Vec<PathHost> = PathHost::ALL.into_iter().filter(named).collect();
+    if hosts.is_empty() {
+        let known = PathHost::ALL.map(|known| known.elevator).join(", ");
+        bail!("--host {}: expected one of {known}", host.as_deref().unwrap_or_default());
+    }
+    let path = path.clone().unwrap_or_else(|| shell::root().join("testdata/grids/cells.csv"));
+    let grids = table::read(&path.display().to_string(), open(&path)?).map_err(|problem| anyhow!("{problem}"))?;
+    let mut sums: Vec<(GridJudgement, usize)> = CLASSES.iter().map(|_| (GridJudgement::default(), 0)).collect();
+    for grid in grids.iter().filter(|grid| only.as_ref().is_none_or(|only| grid.name().contains(only))) {
+        let classes = CLASSES.iter().enumerate().filter(|(_, class)| (class.has)(&grid.device, &grid.path));
+        let classes: Vec<(usize, &PathClass)> = classes.collect();
+        if !classes.is_empty() {
+            one(grid, &grids, &hosts, &classes, &mut sums, *cells)?;
+        }
+    }
+    println!("\n| class | grids | cells | model | from the same cells | another drive, same path | aim |");
+    println!("|---|---|---|---|---|---|---|");
+    for (class, (judged, count)) in CLASSES.iter().zip(&sums) {
+        println!(
+            "| {} | {count} | {} | {} | {} | {} | {} |",
+            class.name,
+            judged.model.count,
+            shown(&judged.model),
+            shown(&judged.interpolated),
+            shown(&judged.other),
+            class.aims.map(|aim| format!("{aim:.0}")).join("/"),
+        );
+    }
+    Ok(Verdict::when(true))
+}
+
+/// Fits one grid and adds its judgement to its classes.
+fn one(
+    grid: &ResultGrid,
+    grids: &[ResultGrid],
+    hosts: &[PathHost],
+    classes: &[(usize, &PathClass)],
+    sums: &mut [(GridJudgement, usize)],
+    cells: bool,
+) -> Result<()> {
+    let choice = CellChoice::of(grid);
+    let other = other_grid(grids, grid, &choice);
+    let fitted = fit(grid, &choice, hosts, &|_| ()).map_err(|problem| anyhow!("{problem}"))?;
+    let values = fitted.model.parameters.iter().map(|known| format!("{:?} {:.1}", known.key, known.value));
+    println!("{}: {}, error on its cells {:.3}", grid.name(), fitted.host.elevator, fitted.error);
+    println!("    {}", values.collect::<Vec<_>>().join(", "));
+    let hosts = fitted.hosts.iter().map(|(host, error)| format!("{} {error:.2}", host.elevator));
+    println!("    hosts: {}", hosts.collect::<Vec<_>>().join(", "));
+    for &(at, class) in classes {
+        let judged = GridJudgement::of(grid, &choice, &fitted, class.bounds, other, class.counts);
+        let judged = judged.map_err(|problem| anyhow!("{problem}"))?;
+        println!(
+            "    {} ({} cells): model {}, from the same cells {}, another drive {}",
+            class.name,
+            judged.model.count,
+            shown(&judged.model),
+            shown(&judged.interpolated),
+            shown(&judged.other)
+        );
+        for (load, dir, measured, ours) in judged.rows.iter().filter(|_| cells) {
+            let pairs = measured.values().into_iter().zip(ours.values());
+            let pairs = pairs.map(|(measured, ours)| format!("{measured:.0}/{ours:.0}"));
+            println!("        {load} {dir:?}: {}", pairs.collect::<Vec<_>>().join("  "));
+        }
+        let (sum, count) = &mut sums[at];
+        sum.model = sum.model.and(judged.model);
+        sum.interpolated = sum.interpolated.and(judged.interpolated);
+        sum.other = sum.other.and(judged.other);
+        *count += 1;
+    }
+    Ok(())
+}
+
+fn shown(shares: &RightShares) -> String {
+    match shares.percent() {
+        Some(percent) => percent.map(|percent| format!("{percent:.0}")).join("/"),
+        None => "-".to_owned(),
+    }
+}
+
+fn open(path: &Path) -> Result<Box<dyn Read>> {
+    let file = BufReader::new(File::open(path).with_context(|| path.display().to_string())?);
+    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
+    Ok(if is_packed { Box::new(GzDecoder::new(file)) } else { Box::new(file) })
+}
