@@ -38,6 +38,7 @@ pub enum Verb {
 const OTHERS: [(&str, &str); 11] = [
     ("docs", "Generate docs/knobs.md, docs/programs.md and docs/which-kernel.md from the tables in the library"),
     ("matrix", "Renew docs/matrix.md and docs/matrix.csv from the present program; takes some minutes"),
+    ("what-changed", "Renew docs/what-changed.md: what each step to a newer kernel does; takes some minutes"),
     ("transcripts", "Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences"),
     ("bench", "Run the benchmarks: times, instruction counts (--gate), other programs (--peers), growth (--scale)"),
     ("demerit", "Compare our disk with real drives: DiskSim's files and published response times"),

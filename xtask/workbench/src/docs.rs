@@ -66,6 +66,7 @@ pub fn run(mode: Mode) -> Result<Verdict> {
 /// Every generated file with its expected content.
 fn documents() -> Result<Vec<(String, String)>> {
     let mut all = schema::all()?;
+    all.push(crate::what_changed::document()?);
     all.extend(DOCUMENTS.iter().map(|(file, text)| ((*file).to_owned(), text())));
     Ok(all)
 }

@@ -12,6 +12,7 @@
 //! * `reality`: the running kernel and fio on a simulated disk in real time, compared with the prediction
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
 //! * `nvme-tables`: published throughput of the schedulers on an NVMe drive, compared with the prediction
+//! * `what-changed`: renews docs/what-changed.md, in some minutes; `--check` measures some of its cells anew
 //! * `cpu-costs`: the processor cost of an I/O on this machine under each scheduler, as a preset
 
 mod bench;
@@ -33,6 +34,7 @@ mod reality;
 #[cfg(target_os = "linux")]
 mod timed_disk;
 mod transcripts;
+mod what_changed;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -58,6 +60,14 @@ enum Verb {
     },
     /// Renew docs/matrix.md and docs/matrix.csv from the present program; takes some minutes
     Matrix,
+    /// Renew docs/what-changed.md and its figures: what each step to a newer kernel does; takes some minutes
+    WhatChanged {
+        /// Only these schedulers
+        schedulers: Vec<String>,
+        /// Write nothing; measure some of its cells anew, and fail if they are no longer true
+        #[arg(long, conflicts_with = "schedulers")]
+        check: bool,
+    },
     /// Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences
     Transcripts {
         /// Files and folders, searched recursively
@@ -124,6 +134,8 @@ fn main() -> ExitCode {
     Verdict::exit(match Arguments::parse().verb {
         Verb::Docs { check } => docs::run(if check { docs::Mode::Check } else { docs::Mode::Write }),
         Verb::Matrix => matrix::run(),
+        Verb::WhatChanged { check: true, .. } => what_changed::check(),
+        Verb::WhatChanged { schedulers, .. } => what_changed::run(&schedulers),
         Verb::Bench { peers: true, .. } => bench::peers::run(),
         Verb::Bench { scale: true, .. } => bench::scale::run(),
         Verb::Bench { gate: false, .. } => bench::run(),

@@ -25,6 +25,15 @@ fn generated_documents_are_what_the_tables_say() {
     assert!(output.status.success(), "{said}");
 }
 
+/// A cell of docs/what-changed.md with a difference and one without, measured anew.
+#[test]
+fn what_the_page_of_upgrades_says_of_two_cells_is_what_the_program_finds() {
+    let (output, said) = verb(&["what-changed", "--check"]);
+    assert!(output.status.success() && said.contains(" on "), "{said}");
+    let (output, said) = verb(&["what-changed", "deadlien"]);
+    assert!(!output.status.success() && said.contains("deadlien: expected one of mq-deadline"), "{said}");
+}
+
 #[test]
 fn recordings_are_replayed_and_counted() {
     let (output, said) = verb(&["transcripts", "testdata/transcripts/linus-2.4.21"]);

@@ -286,7 +286,8 @@ a row. *Decides as* names the preset that makes the same decisions as that relea
 or documents. A scheduler of the release that is missing in that column was not examined, and its name with that release
 is refused. The defaults are the kernel's own; distributions set others by udev rules. *No source says* or *nothing was
 found*: neither the kernel's documentation nor kernelnewbies' lists of changes, messages of commits or the press say it,
-as far as they could be searched; it is given here from memory.
+as far as they could be searched; it is given here from memory. [what-changed.md](what-changed.md) says what the steps
+from one long-term kernel to the next change for loads.
 
 | releases | schedulers | default for SCSI, SATA, IDE | default for NVMe | decides as | source of the defaults |
 |---|---|---|---|---|---|
