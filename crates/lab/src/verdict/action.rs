@@ -13,7 +13,7 @@
 use std::sync::Arc;
 
 use blksched::Span;
-use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm, logarithms};
+use blksched_measure::{Modes, Paired, Quantity, Sample, Work, holm};
 use blksched_simulate::Length;
 
 use crate::runs::measured::{Availability, JobMeasure, Measured};
