@@ -35,7 +35,7 @@ pub enum Verb {
 }
 
 /// Verbs of the second program.
-const OTHERS: [(&str, &str); 11] = [
+const OTHERS: [(&str, &str); 13] = [
     ("docs", "Generate docs/knobs.md, docs/programs.md and docs/which-kernel.md from the tables in the library"),
     ("matrix", "Renew docs/matrix.md and docs/matrix.csv from the present program; takes some minutes"),
     ("what-changed", "Renew docs/what-changed.md: what each step to a newer kernel does; takes some minutes"),

@@ -17,7 +17,7 @@ pub(crate) struct TrialObserver {
     /// When each source exited.
     exited: Vec<Option<Instant>>,
     /// What each source did by time, by [`Work`], also before its ramp's end.
-    series: Vec<Box<[Series; 4]>>,
+    series: Vec<[Series; 4]>,
     /// The commands that the disk got; `None` unless they are wanted.
     pub(crate) issued: Option<Vec<Command>>,
     /// The observer, if there is one.

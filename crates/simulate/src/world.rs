@@ -197,12 +197,6 @@ impl<L: Listener, O: Observer> World<L, O> {
         self
     }
 
-    /// The same for a queue that decides itself when woken tasks run: only who is told of its I/O is told later.
-    pub fn with_late_owners(mut self, seed: u64) -> World<L, O> {
-        self.races = Some(Races::before_blk_mq(seed, self.sources.len()));
-        self
-    }
-
     /// The same under a kernel that treats processes' own writes as write-back: they are not marked as synchronous.
     pub fn with_direct_writes_in_background(mut self, yes: bool) -> World<L, O> {
         self.direct_in_background = yes;

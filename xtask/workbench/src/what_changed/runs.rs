@@ -52,7 +52,7 @@ impl Lane {
         let scene = Scene::of(load, disk, FIRST);
         let (stage, _) = Stage::load(&scene, &NoFiles)?.without_logs();
         let newest = contenders("--elevators", &[scheduler.to_owned()], &[], &Catalogue::builtin())?;
-        let length = stage.length(&scene, &newest[0])?;
+        let length = stage.length(&scene, &newest[0], 1.0)?;
         let length = Length { limit: length.limit / PART, warm_up: length.warm_up / PART, ..length };
         let (comparison, stage) = (Comparison::of(scene, SEEDS), stage.cut(length));
         let [scheduler, load, disk] = [scheduler, load, disk].map(str::to_owned);
