@@ -10,8 +10,8 @@ use crate::underway::Underway;
 
 /// What the pilot has seen is looked at after an eighth more of it, and not more often than this.
 const SHORTEST_STEP: Span = Span::from_ms(1);
-/// Fewer stretches of a job's work than this do not tell where its beginning ends.
-const FEW: usize = 40;
+/// Fewer stretches of a job's work than this, 20 batches, do not tell where its beginning ends: that is mostly chance.
+const FEW: usize = 100;
 
 /// A run under the default scheduler.
 pub(super) struct Pilot<'a> {
