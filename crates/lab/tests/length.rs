@@ -21,6 +21,9 @@ enum Said {
     Unknown,
 }
 
+/// What the usual length says, and the long one, of this job on this disk.
+type Judged<'a> = (Said, Said, (&'a str, &'a str));
+
 fn said(load: &str, disk: &str, effort: f64) -> Said {
     let elevators = SCHEDULERS.map(str::to_owned).to_vec();
     let question =
@@ -46,7 +49,7 @@ fn ten_times_as_long_says_the_same() {
     };
     let cells: Vec<(&str, &str)> =
         (0..CELLS).map(|_| (QUESTIONS[draw(QUESTIONS.len())], disks[draw(disks.len())])).collect();
-    let mut known: Vec<(Said, Said, (&str, &str))> = Vec::new();
+    let mut known: Vec<Judged> = Vec::new();
     for (load, disk) in cells {
         let (usual, long) = (said(load, disk, EFFORT), said(load, disk, 10.0 * EFFORT));
         if usual != Said::Unknown && long != Said::Unknown {
@@ -56,7 +59,7 @@ fn ten_times_as_long_says_the_same() {
     let differ: Vec<_> = known.iter().filter(|(usual, long, _)| usual != long).collect();
     assert!(known.len() >= CELLS / 2, "only {} of {CELLS} say anything", known.len());
     assert!(20 * differ.len() <= known.len(), "{} of {} differ: {differ:#?}", differ.len(), known.len());
-    let proposals = |of: &dyn Fn(&(Said, Said, (&str, &str))) -> bool| known.iter().filter(|cell| of(cell)).count();
+    let proposals = |of: &dyn Fn(&Judged) -> bool| known.iter().filter(|cell| of(cell)).count();
     let is_one = |said: &Said| matches!(said, Said::Proposes(Some(_)));
     let (usual, long) = (proposals(&|cell| is_one(&cell.0)), proposals(&|cell| is_one(&cell.1)));
     assert!(100 * usual.abs_diff(long) <= 3 * known.len(), "{usual} or {long} of {} get a proposal", known.len());

@@ -41,7 +41,7 @@ impl TrialObserver {
             recorder.owns(id, job.submitter);
             job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
-        let (exited, series) = (vec![None; plan.jobs.len()], vec![Box::default(); plan.jobs.len()]);
+        let (exited, series) = (vec![None; plan.jobs.len()], vec![<[Series; 4]>::default(); plan.jobs.len()]);
         TrialObserver { recorder, exited, series, issued: is_told.then(Vec::new), onlooker: None }
     }
 
@@ -62,7 +62,7 @@ impl TrialObserver {
 
     /// How many I/Os all sources have completed.
     pub(crate) fn ios(&self) -> u64 {
-        let all = self.series.iter().flat_map(|series| &**series);
+        let all = self.series.iter().flatten();
         all.map(|series| series.total().ios).sum()
     }
 
@@ -74,7 +74,8 @@ impl TrialObserver {
             }
         }
         let rest = self.exited.into_iter().zip(self.series);
-        self.recorder.into_records().zip(rest).map(|(record, (exited, series))| Finished { record, exited, series })
+        let finished = |(record, (exited, series))| Finished { record, exited, series: Box::new(series) };
+        self.recorder.into_records().zip(rest).map(finished)
     }
 }
 

@@ -21,11 +21,9 @@
 //! often one is ahead is FIT (as often as others ran before the worker): which process gets its turn hangs on it under
 //! CFQ, whose newest queue preempts the last. Two completions must now and then come before either owner asks again.
 
-use blksched::{Listener, Span};
+use blksched::Span;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
-
-use super::{Observer, World};
 
 /// Which task runs first on a host among those that one completion wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -145,13 +143,5 @@ impl Races {
     /// starve.
     pub(super) fn further_sleeper(&mut self, lap: Lap) -> Span {
         Span::from_ns(self.random.random_range(if lap.owner_first { LATER } else { SOON }))
-    }
-}
-
-impl<L: Listener, O: Observer> World<L, O> {
-    /// The same for a queue that decides itself when woken tasks run: only who is told of its I/O is told later.
-    pub fn with_late_owners(mut self, seed: u64) -> World<L, O> {
-        self.races = Some(Races::before_blk_mq(seed, self.sources.len()));
-        self
     }
 }
