@@ -493,9 +493,10 @@ fn walk(buckets: &[Bucket; 64], threshold: u64) -> Bucket {
     let mut sum = [0; 3];
     for bucket in buckets {
         if sum[1] + bucket[1] >= threshold {
+            let part = threshold - sum[1];
+            let of = |whole: u64| (whole * part).checked_div(bucket[1]).unwrap_or(0);
             if bucket[1] > 0 {
-                let part = threshold - sum[1];
-                sum = [sum[0] + bucket[0] * part / bucket[1], threshold, sum[2] + bucket[2] * part / bucket[1]];
+                sum = [sum[0] + of(bucket[0]), threshold, sum[2] + of(bucket[2])];
             }
             break;
         }

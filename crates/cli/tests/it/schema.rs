@@ -123,8 +123,13 @@ fn comparisons_are_as_documented() {
     let usual = json("compare --time 3 --disk ide-2002 --seeds 2 --elevators none,deadline:fifo_batch=4 --json");
     let asked =
         json("compare priorities --time 3 --disk ide-2002 --seeds 1 --elevators mq-deadline:nr_requests=64,bfq --json");
+    let halves_differ = json(
+        "compare --time 10 --disk ide-2002 --seeds 3 --elevators none,mq-deadline --json --filename=/dev/sda \
+         --time_based --name=a --rw=randread --runtime=10 --name=b --rw=randread --direct=1 --ioengine=libaio \
+         --iodepth=8 --startdelay=5 --runtime=5",
+    );
     assert_eq!(usual["schema"], "blksched/compare/2");
-    hold(COMPARE, &[usual, asked]);
+    hold(COMPARE, &[usual, asked, halves_differ]);
 }
 
 #[test]
