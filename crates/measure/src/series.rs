@@ -44,7 +44,7 @@ impl Stretch {
 /// use blksched::{Instant, Span};
 /// let mut series = blksched_measure::Series::default();
 /// for ms in 1..=2000 {
-///     series.completed(Instant::ZERO + Span::from_ms(ms), 4096, Span::from_us(if ms > 1000 { 300 } else { 100 }));
+///     series.completed(Instant::ZERO + Span::from_ms(ms), 4096, Span::from_us(if ms < 1000 { 100 } else { 300 }));
 /// }
 /// let half = Instant::ZERO + Span::from_ms(1000);
 /// assert_eq!(series.between(half, Instant::NEVER).mean().round(), 300_000.0);
