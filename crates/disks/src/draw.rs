@@ -9,7 +9,7 @@ use blksched::Span;
 /// How many means an exponential draw is at most; beyond are two of a thousand million.
 pub(crate) const MOST_MEANS: u64 = 20;
 
-/// A probability [millionths].
+/// A probability \[millionths\].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Chance(u32);
 

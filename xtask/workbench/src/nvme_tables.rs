@@ -35,7 +35,7 @@ pub struct Arguments {
     /// The drive [default: testdata/nvme/980-pro-reads.toml]
     #[arg(long)]
     disk: Option<PathBuf>,
-    /// How long each cell runs, after a fifth of it [ms]
+    /// How long each cell runs, in milliseconds, after a fifth of it
     #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(10..=60_000))]
     ms: u64,
     /// Only these figures, separated by commas
