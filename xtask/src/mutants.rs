@@ -79,7 +79,8 @@ pub fn run() -> Result<Verdict> {
     copy(&tree)?;
     plant(&tree, &mutants)?;
     println!("{} mutants planted; building the tests once", mutants.len());
-    let programs = programs(&tree)?;
+    let folders: BTreeSet<&str> = mutants.iter().filter_map(Mutant::folder).collect();
+    let programs = programs(&tree, &folders)?;
     let mut survivors = 0;
     for (at, mutant) in mutants.iter().enumerate() {
         let folder = mutant.folder().with_context(|| format!("{} is no source of a crate", mutant.file))?;
@@ -162,17 +163,20 @@ fn plant(tree: &Path, mutants: &[Mutant]) -> Result<()> {
     files.iter().try_for_each(|(file, text)| write_if_new(&tree.join(file), text.as_bytes()))
 }
 
-/// The programs with the libraries' tests, by the package's folder. With the workspace's target folder, so that others'
-/// crates are not compiled again.
-fn programs(tree: &Path) -> Result<BTreeMap<String, PathBuf>> {
-    let words = ["test", "--workspace", "--lib", "--no-run", "--message-format", "json"];
+/// The programs with the tests of these packages' libraries, by the package's folder. With the workspace's
+/// target folder, so that others' crates are not compiled again.
+fn programs(tree: &Path, folders: &BTreeSet<&str>) -> Result<BTreeMap<String, PathBuf>> {
+    let words = ["test", "--lib", "--no-run", "--message-format", "json"];
     let mut cargo = shell::cargo(&words);
+    for folder in folders {
+        let manifest = fs::read_to_string(tree.join(folder).join("Cargo.toml"))?.parse::<toml::Table>()?;
+        let name = manifest["package"]["name"].as_str().context("a package without a name")?;
+        cargo.args(["--package", name]);
+    }
     cargo.current_dir(tree).env("CARGO_TARGET_DIR", shell::target()).env("CARGO_TERM_QUIET", "true");
     let built = shell::capture_within(cargo, BUILD)?;
     if !built.good {
-        let said = |message: Value| message["message"]["rendered"].as_str().map(str::to_owned);
-        let errors: String =
-            built.output.lines().filter_map(|line| serde_json::from_str(line).ok()).filter_map(said).collect();
+        let errors: String = built.output.lines().filter_map(error).collect();
         bail!("the copy does not build:\n{errors}");
     }
     let mut programs = BTreeMap::new();
@@ -185,6 +189,17 @@ fn programs(tree: &Path) -> Result<BTreeMap<String, PathBuf>> {
         folder.map(|folder| programs.insert(folder.to_string_lossy().into_owned(), PathBuf::from(program)));
     }
     Ok(programs)
+}
+
+/// What a line of cargo's output says of an error: its messages about code are JSON, its own are not.
+fn error(line: &str) -> Option<String> {
+    match serde_json::from_str::<Value>(line) {
+        Ok(message) if message["message"]["level"] == "error" => {
+            message["message"]["rendered"].as_str().map(str::to_owned)
+        }
+        Ok(_) => None,
+        Err(_) => line.starts_with("error").then(|| format!("{line}\n")),
+    }
 }
 
 /// Whether this test fails with this mistake. A test that is not there fails without one, too.
