@@ -163,8 +163,8 @@ fn plant(tree: &Path, mutants: &[Mutant]) -> Result<()> {
     files.iter().try_for_each(|(file, text)| write_if_new(&tree.join(file), text.as_bytes()))
 }
 
-/// The programs with the tests of these packages' libraries, by the package's folder. With the workspace's
-/// target folder, so that others' crates are not compiled again.
+/// The programs with the tests of these packages' libraries, by the package's folder. With a target folder of its own:
+/// to cargo the copy's packages are the workspace's, and it would take one for the other.
 fn programs(tree: &Path, folders: &BTreeSet<&str>) -> Result<BTreeMap<String, PathBuf>> {
     let words = ["test", "--lib", "--no-run", "--message-format", "json"];
     let mut cargo = shell::cargo(&words);
@@ -173,7 +173,7 @@ fn programs(tree: &Path, folders: &BTreeSet<&str>) -> Result<BTreeMap<String, Pa
         let name = manifest["package"]["name"].as_str().context("a package without a name")?;
         cargo.args(["--package", name]);
     }
-    cargo.current_dir(tree).env("CARGO_TARGET_DIR", shell::target()).env("CARGO_TERM_QUIET", "true");
+    cargo.current_dir(tree).env("CARGO_TARGET_DIR", tree.join("target")).env("CARGO_TERM_QUIET", "true");
     let built = shell::capture_within(cargo, BUILD)?;
     if !built.good {
         let errors: String = built.output.lines().filter_map(error).collect();
