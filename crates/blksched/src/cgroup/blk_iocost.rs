@@ -54,7 +54,7 @@ pub use state::{Config, CostTask, Era, IoCost, Overflows, Verdict, Woken};
 pub use units::{VTIME_PER_S, VTIME_PER_US, WHOLE};
 
 use model::Coefficients;
-use state::{Account, Forgiveness, Now, Save, VrateClock};
+use state::{Account, Forgiveness, Now, Save, SharesFollow, VrateClock};
 use weights::Tree;
 
 /// A request that has ended.
@@ -88,7 +88,7 @@ impl IoCost {
             forgiveness: Forgiveness::default(),
             period_ends: None,
             period: 0,
-            is_ending: false,
+            shares: SharesFollow::AtOnce,
         };
         cost.refresh_parameters();
         cost
@@ -224,7 +224,7 @@ impl IoCost {
             account.saved_margin = now.vnow.wrapping_sub(account.vtime) as i64;
         }
         self.tree.set(id, active, inuse);
-        if !self.is_ending {
+        if self.shares == SharesFollow::AtOnce {
             self.commit();
         }
     }

@@ -26,7 +26,7 @@ pub enum Submitted {
     },
     /// No slot is free: its submitter sleeps until [`Delivery::Awake`]. The queue keeps the bio.
     Asleep,
-    /// It waits in its submitter's plug or for a flush.
+    /// It waits in its submitter's plug, for a flush, or for `io.max`.
     Held,
     /// There was nothing to do; its completion is already among the deliveries.
     Done,

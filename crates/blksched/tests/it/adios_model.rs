@@ -2,6 +2,7 @@
 //! alone. The same random bios, dispatches, completions and knobs must give the same merges and the same commands in
 //! the same order.
 
+use crate::dice::Dice;
 use crate::queue_kit::{ME, Rig};
 use blksched::author::RequestId;
 use blksched::reasons::End;
@@ -85,18 +86,18 @@ struct Knobs {
 
 impl Knobs {
     fn draw(dice: &mut Dice) -> Knobs {
-        let rotational = dice.below(2) == 1;
+        let rotational = dice.index(2) == 1;
         Knobs {
             rotational,
-            window: [MS, 4 * MS, 22 * MS][dice.below(3)],
-            refill: [0, 20, 100][dice.below(3)],
-            limit: [5 * MS, 500 * MS][dice.below(2)],
-            by_sector: rotational && dice.below(2) == 1,
-            compliance: dice.below(2) as u64,
-            limits: [[2, 36][dice.below(2)], [3, 72][dice.below(2)], 1, 1],
-            kreqs: [1, 5000][dice.below(2)],
-            resist: 1 + dice.below(3) as u64,
-            priority: [-20, 0, 8, 19][dice.below(4)],
+            window: [MS, 4 * MS, 22 * MS][dice.index(3)],
+            refill: [0, 20, 100][dice.index(3)],
+            limit: [5 * MS, 500 * MS][dice.index(2)],
+            by_sector: rotational && dice.index(2) == 1,
+            compliance: dice.index(2) as u64,
+            limits: [[2, 36][dice.index(2)], [3, 72][dice.index(2)], 1, 1],
+            kreqs: [1, 5000][dice.index(2)],
+            resist: 1 + dice.index(3) as u64,
+            priority: [-20, 0, 8, 19][dice.index(4)],
         }
     }
 
@@ -507,15 +508,6 @@ fn walk(buckets: &[Bucket; 64], threshold: u64) -> Bucket {
 
 // ---- side by side
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 /// How often the situations occurred that the rules are about.
 #[derive(Debug, Default)]
 struct Met {
@@ -551,14 +543,16 @@ impl Both {
             self.rig.queue.elapse(due);
             self.model.elapse(due.as_ns());
         }
+        let missing = self.model.timer.is_some_and(|tick| tick * TICK <= until.as_ns());
+        assert!(!missing, "{}: ours has no timer", self.place);
         self.rig.now = until;
     }
 
     fn submit(&mut self, dice: &mut Dice, met: &mut Met) {
-        let kind = [READ, READ, READ, WRITE, WRITE, WRITE, WRITE, DISCARD, OTHER][dice.below(9)];
-        let kind = if kind == DISCARD && dice.below(12) > 0 { READ } else { kind };
-        let (start, len) = (8 * dice.below(300) as u64, [8, 8, 8, 16, 64][dice.below(5)]);
-        let sync = dice.below(3) == 0;
+        let kind = [READ, READ, READ, WRITE, WRITE, WRITE, WRITE, DISCARD, OTHER][dice.index(9)];
+        let kind = if kind == DISCARD && dice.index(12) > 0 { READ } else { kind };
+        let (start, len) = (8 * dice.index(300) as u64, [8, 8, 8, 16, 64][dice.index(5)]);
+        let sync = dice.index(3) == 0;
         let bio = Bio { op: OPS[kind], ..Bio::write_back(0, ME, Sector(start), len) };
         let became = self.rig.submit(bio.with_hints(Hints { req_sync: sync, ..bio.hints }));
         let rq = Rq { kind, start, len: u64::from(len), sync, ..Rq::default() };
@@ -607,13 +601,13 @@ fn random_calls_are_answered_as_the_note_says() {
         let mut dice = Dice(seed);
         let mut both = Both::new(seed, &mut dice);
         for _ in 0..600 {
-            both.pass([0, 20_000, 300_000, 2 * MS, 40 * MS][dice.below(5)]);
+            both.pass([0, 20_000, 300_000, 2 * MS, 40 * MS][dice.index(5)]);
             // Bursts, so that batches fill, and pauses, in which everything drains.
-            match dice.below(12) {
-                0..5 => (0..=dice.below(3)).for_each(|_| both.submit(&mut dice, &mut met)),
+            match dice.index(12) {
+                0..5 => (0..=dice.index(3)).for_each(|_| both.submit(&mut dice, &mut met)),
                 5..9 => drop(both.dispatch(&mut met)),
-                9..11 => (0..=dice.below(3)).for_each(|_| both.complete(dice.below(100))),
-                _ => while dice.below(40) > 0 && both.dispatch(&mut met) {},
+                9..11 => (0..=dice.index(3)).for_each(|_| both.complete(dice.index(100))),
+                _ => while dice.index(40) > 0 && both.dispatch(&mut met) {},
             }
         }
         while both.dispatch(&mut met) {}

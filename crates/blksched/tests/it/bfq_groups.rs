@@ -7,6 +7,8 @@ use blksched::{
     Sector, Span, SubmitterId,
 };
 
+use crate::dice::Dice;
+
 const STEPS: u32 = 4000;
 const MS: i64 = 1_000_000;
 /// Each knob with an extreme value and its default.
@@ -158,7 +160,7 @@ fn a_new_bfq_is_handed_what_a_group_that_is_gone_left_behind() {
 struct Twins {
     queues: [BlockQueue; 2],
     now: Instant,
-    random: u64,
+    dice: Dice,
     flying: Vec<[blksched::InFlight; 2]>,
     tags: u64,
 }
@@ -168,35 +170,32 @@ impl Twins {
         let limits = Limits { rotational: !seed.is_multiple_of(3), max_sectors: 256, ..Limits::default() };
         let config = QueueConfig { limits, depth: 1 + (seed % 4) as u32, ..QueueConfig::default() };
         let queues = specs.map(|spec| BlockQueue::new(config, Catalogue::builtin().build(spec).unwrap().elevator));
-        Twins { queues, now: Instant::ZERO, random: seed, flying: Vec::new(), tags: 0 }
-    }
-
-    fn draw(&mut self, below: u64) -> u64 {
-        self.random = self.random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        (self.random >> 33) % below
+        Twins { queues, now: Instant::ZERO, dice: Dice(seed), flying: Vec::new(), tags: 0 }
     }
 
     fn step(&mut self, groups: [GroupId; 2]) {
-        let until = self.now + Span::from_us([0, 10, 1000, 9000, 400_000][self.draw(5) as usize]);
+        let until = self.now + Span::from_us([0, 10, 1000, 9000, 400_000][self.dice.below(5) as usize]);
         // Idling ends at its own moments, which must be the same.
-        while let Some(due) = self.queues[0].deadline().filter(|due| *due <= until) {
-            assert_eq!(self.queues[1].deadline(), Some(due));
+        loop {
+            let due = self.queues[0].deadline();
+            assert_eq!(self.queues[1].deadline(), due);
+            let Some(due) = due.filter(|due| *due <= until) else { break };
             self.now = self.now.max(due);
             self.queues.iter_mut().for_each(|queue| queue.elapse(due));
             self.issue();
         }
         self.now = until;
-        match self.draw(16) {
+        match self.dice.below(16) {
             0..=7 if self.flying.len() < 60 => self.submit(groups),
             8..=14 if !self.flying.is_empty() => {
-                let nth = self.draw(self.flying.len() as u64) as usize;
+                let nth = self.dice.below(self.flying.len() as u64) as usize;
                 let commands = self.flying.swap_remove(nth);
                 for (queue, command) in self.queues.iter_mut().zip(commands) {
                     queue.complete(self.now, command, Outcome::Ok);
                 }
             }
-            15 if self.draw(30) == 0 => {
-                let who = SubmitterId(self.draw(12) as u32);
+            15 if self.dice.below(30) == 0 => {
+                let who = SubmitterId(self.dice.below(12) as u32);
                 self.queues.iter_mut().for_each(|queue| queue.forget(self.now, who));
             }
             _ => {}
@@ -206,12 +205,16 @@ impl Twins {
 
     fn submit(&mut self, groups: [GroupId; 2]) {
         // Six at a time: others are created shortly after each other now and then, as bursts are.
-        let who = SubmitterId((self.draw(6) + 6 * u64::from(self.draw(20) == 0)) as u32);
-        let start = 8 * if self.draw(3) == 0 { self.draw(1 << 20) } else { 1000 * u64::from(who.0) + self.draw(60) };
+        let who = SubmitterId((self.dice.below(6) + 6 * u64::from(self.dice.below(20) == 0)) as u32);
+        let start = 8 * if self.dice.below(3) == 0 {
+            self.dice.below(1 << 20)
+        } else {
+            1000 * u64::from(who.0) + self.dice.below(60)
+        };
         let level = [4, 4, 0, 7][who.0 as usize % 4];
         let priority = Priority { class: Class::BestEffort, level };
-        let make = if self.draw(3) == 0 { Bio::write_back } else { Bio::read };
-        let bio = Bio { priority, ..make(self.tags, who, Sector(start), 8 + 8 * self.draw(3) as u32) };
+        let make = if self.dice.below(3) == 0 { Bio::write_back } else { Bio::read };
+        let bio = Bio { priority, ..make(self.tags, who, Sector(start), 8 + 8 * self.dice.below(3) as u32) };
         self.tags += 1;
         let fates = [0, 1].map(|nth| self.queues[nth].submit(self.now, bio.with_group(groups[nth])));
         assert_eq!(fates[0], fates[1], "{bio:?}");
@@ -262,7 +265,7 @@ fn groups_with_other_numbers_decide_and_idle_the_same() {
             }
             for step in 0..STEPS / 2 {
                 // A process changes its group now and then.
-                let nth = twins.draw(3) as usize;
+                let nth = twins.dice.index(3);
                 let groups = ids.map(|ids| if step / 500 % 2 == 0 { ids[nth] } else { GroupId::ROOT });
                 twins.step(groups);
             }

@@ -1,6 +1,7 @@
 //! deadline against a naive model of it: vectors and linear scans, written only from the notes (D25, D26, D420, E1 to
 //! E10). The same operations must give the same merges and the same commands in the same order.
 
+use crate::dice::Dice;
 use crate::queue_kit::{ME, Rig};
 use blksched::reasons::End;
 use blksched::{Bio, Instant, Limits, Next, QueueConfig, Sector, Submitted};
@@ -466,15 +467,6 @@ impl Model for Moving {
 }
 
 // ---- side by side
-
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
-}
 
 /// The distribution of the bios of one sequence.
 #[derive(Clone, Copy, Debug)]

@@ -1,11 +1,14 @@
-//! io.cost against a small model written from docs/behaviour/cgroup-io.md (K1 to K9 and its amendments) alone, under
-//! random calls: a tree of groups, bios of every kind, completions, and time. Latencies are not part of it.
+//! io.cost against a small model written from docs/behaviour/cgroup-io.md (K1 to K9 and its amendments), under random
+//! calls: a tree of groups, bios of every kind, completions, and time. The cost figures (K2) are the library's;
+//! latencies, merges and changes of class are not part of it.
 
 use std::collections::VecDeque;
 
 use blksched::author::Jiffies;
 use blksched::cgroup::blk_iocost::{Class, Config, DeviceClock, Era, GroupState, IoCost, Overflows, Verdict, Woken};
 use blksched::{Bio, GroupId, Hints, Instant, Op, Sector, SubmitterId};
+
+use crate::dice::Dice;
 
 const WHOLE: u64 = 65_536;
 const HZ: u64 = 250;
@@ -502,15 +505,6 @@ impl Model {
 
 // ---- side by side
 
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % bound
-    }
-}
-
 /// How often the situations occurred that the rules are about.
 #[derive(Debug, Default)]
 struct Met {
@@ -560,6 +554,7 @@ impl Both {
             self.woke(&woken, &expected);
             self.agree();
         }
+        assert!(self.model.deadline().is_none_or(|due| due > until), "{}: ours has no timer", self.place);
         self.ns = until;
     }
 
@@ -569,11 +564,11 @@ impl Both {
     }
 
     fn submit(&mut self, group: usize, dice: &mut Dice, met: &mut Met) {
-        let start = if dice.below(2) == 0 { self.model.groups[group].cursor } else { dice.below(1 << 24) as u64 };
-        let sectors = [8, 64, 1024][dice.below(3)];
-        let op = if dice.below(2) == 0 { Op::Read } else { Op::Write };
+        let start = if dice.index(2) == 0 { self.model.groups[group].cursor } else { dice.index(1 << 24) as u64 };
+        let sectors = [8, 64, 1024][dice.index(3)];
+        let op = if dice.index(2) == 0 { Op::Read } else { Op::Write };
         let bio = Bio { op, ..Bio::write(0, SubmitterId(1), Sector(start), sectors) };
-        let hints = Hints { meta: dice.below(12) == 0, ..bio.hints };
+        let hints = Hints { meta: dice.index(12) == 0, ..bio.hints };
         let bio = bio.with_group(GroupId(group as u32)).with_hints(hints);
         let (mut woken, mut expected) = (Vec::new(), Vec::new());
         let ours = self.ours.throttle(Instant::from_ns(self.ns), self.task, &bio, &mut woken);
@@ -631,18 +626,18 @@ fn random_calls_are_answered_as_the_note_says() {
     for seed in 0..60 {
         let (mut dice, mut both) = (Dice(seed), Both::new(seed));
         // Some groups want much, others little, others pause: shares are given away and taken back.
-        let mut eager = [0; 6].map(|_: u32| 1 + dice.below(20));
+        let mut eager = [0; 6].map(|_: u32| 1 + dice.index(20));
         for _ in 0..1_500 {
-            both.pass([0, 10_000, 100_000, 1_000_000, 20_000_000][dice.below(5)] as u64 / 2);
-            if dice.below(100) == 0 {
-                eager = [0; 6].map(|_: u32| 1 + dice.below(20));
+            both.pass([0, 10_000, 100_000, 1_000_000, 20_000_000][dice.index(5)] as u64 / 2);
+            if dice.index(100) == 0 {
+                eager = [0; 6].map(|_: u32| 1 + dice.index(20));
             }
-            let inner = dice.below(60) == 0;
-            let group = if inner { 3 } else { [1, 2, 4, 5][dice.below(4)] };
-            if dice.below(20) < eager[group] {
+            let inner = dice.index(60) == 0;
+            let group = if inner { 3 } else { [1, 2, 4, 5][dice.index(4)] };
+            if dice.index(20) < eager[group] {
                 both.submit(group, &mut dice, &mut met);
             }
-            (0..dice.below(3)).for_each(|_| both.end(dice.below(1000)));
+            (0..dice.index(3)).for_each(|_| both.end(dice.index(1000)));
             met.donated +=
                 u32::from(both.model.list.iter().any(|&id| both.model.groups[id].hwi < both.model.groups[id].hwa));
         }

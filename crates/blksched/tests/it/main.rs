@@ -14,6 +14,7 @@ mod cfq_mechanisms;
 mod cfq_reasons;
 mod common;
 mod contract;
+mod dice;
 mod differential;
 mod found_by_the_laws;
 mod iocost_model;

@@ -1,6 +1,7 @@
 //! Request slots: how many requests may exist, which submitters sleep when there are none, and which wake, when, and
 //! how often.
 
+use crate::dice::Dice;
 use crate::queue_kit::{ME, PREFLUSH, Plain, Rig, WHO, YOU, at_ms, durable};
 use blksched::author::merge::Merging;
 use blksched::surroundings::WakeRule;
@@ -332,16 +333,6 @@ fn a_split_bio_that_sleeps_wakes_once_with_its_last_piece() {
     assert_eq!(rig.done().len(), 0);
     rig.complete(three.rq);
     assert_eq!(rig.done().len(), 1);
-}
-
-/// A small reproducible source of choices.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % bound
-    }
 }
 
 #[test]

@@ -13,6 +13,7 @@
 
 use alloc::vec::Vec;
 
+use super::state::SharesFollow;
 use super::{IoCost, Now, Save, Woken};
 use crate::request::GroupId;
 use crate::time::Instant;
@@ -21,7 +22,7 @@ impl IoCost {
     /// Handles the period's timer.
     pub fn end_period(&mut self, at: Instant, woken: &mut Vec<Woken>) {
         let now = self.now(at);
-        self.is_ending = true;
+        self.shares = SharesFollow::AtCommits;
         let observed = self.observe();
         let debtors = self.settle_groups(now, woken);
         self.commit();
@@ -34,7 +35,7 @@ impl IoCost {
         self.adjust_rate(observed, found.shortages, found.lagging);
         self.check_class(now);
         self.forgive(now, debtors, found.used, woken);
-        self.is_ending = false;
+        self.shares = SharesFollow::AtOnce;
         self.period += 1;
         self.period_ends = None;
         if self.active.is_empty() {

@@ -196,8 +196,19 @@ pub struct IoCost {
     /// When the period ends, if one is running.
     pub(super) period_ends: Option<Tick>,
     pub(super) period: u64,
-    /// At the end of a period shares follow the weights at its two commits only, whatever changes in between.
-    pub(super) is_ending: bool,
+    /// When shares follow the weights.
+    pub(super) shares: SharesFollow,
+}
+
+/// When groups' shares follow their weights.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SharesFollow {
+    /// With every change.
+    #[default]
+    AtOnce,
+    /// At the next commit: at the end of a period, which has two; what forgiven debts change after the second is seen
+    /// at the next period's first.
+    AtCommits,
 }
 
 /// The time of a call.

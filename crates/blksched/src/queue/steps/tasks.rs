@@ -56,7 +56,8 @@ impl<L: Listener> BlockQueue<L> {
         self
     }
 
-    /// The processor of this submitter uses this hardware queue, counted from 0; of fewer, the last.
+    /// The processor of this submitter uses this hardware queue, counted from 0; a number beyond the last queue means
+    /// the last.
     pub fn place(&mut self, submitter: crate::SubmitterId, hardware_queue: u32) {
         if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
             tasks.place(submitter, hardware_queue);
