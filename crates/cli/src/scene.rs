@@ -37,7 +37,8 @@ pub(crate) struct SceneArguments {
     #[arg(long, value_name = "NAME|FILE", default_value = BY_DEVICE, hide_default_value = true)]
     #[arg(value_parser = FileName)]
     pub(crate) disk: String,
-    /// Whether the disk's times vary as its file says (docs/disks.md), or not at all: the ideal drive
+    /// Whether the disk's times vary as its file says, or without the mechanisms of a tail (docs/disks.md): the ideal
+    /// drive
     #[arg(long, value_name = "on|off", value_enum, default_value_t = TailsWord::On)]
     pub(crate) tails: TailsWord,
     /// End each run after this much simulated time, if its jobs have not ended; a number alone counts seconds, as in
@@ -137,7 +138,7 @@ pub(crate) fn in_its_unit(knob: &Knob, raw: i64) -> Value {
 pub(crate) enum TailsWord {
     /// As its file says.
     On,
-    /// Not at all.
+    /// Without the mechanisms of a tail.
     Off,
 }
 

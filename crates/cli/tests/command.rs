@@ -616,6 +616,7 @@ fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
         (&["compare", "--elevators", "deadlin"][..], "unknown elevator `deadlin`; did you mean `deadline`?"),
         (&["compare", "--elevators", "deadline@2.6.3"], "did you mean `2.6.31`?"),
         (&["compare", "--disk", "hdd-7201"], "hdd-7200"),
+        (&["compare", "--disk", "nvmee"], "did you mean `nvme`?"),
         (&["compare", "--set", "mq-deadline.fifo_bacth=1"], "did you mean `fifo_batch`?"),
         (&["compare", "--set", "mq-deadline.fifo_batch=-1"], "out of range"),
         (&["compare", "--set", "mq-deadline.read_expire=fast"], "`fast` is not a value for read_expire"),

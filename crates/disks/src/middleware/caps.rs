@@ -113,10 +113,6 @@ impl Disk for Caps {
         }
     }
 
-    fn fetches(&self) -> Instant {
-        self.inner.fetches()
-    }
-
     fn in_flight(&self) -> u32 {
         self.inner.in_flight() + self.waiting.len() as u32
     }

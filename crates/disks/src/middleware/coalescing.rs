@@ -6,7 +6,7 @@
 //!
 //! **Origin**: NVMe's Interrupt Coalescing feature has this threshold and this time; network adapters and RAID
 //! controllers have the same two. That it is off at low depth is an inference from grids measured behind an HP H420i:
-//! four commands in flight take longer, and do fewer per second, than two.
+//! for two of three drives there four commands in flight take longer, and do fewer per second, than two.
 //!
 //! **Costs when wrong**: such a controller would be as fast at depth 4 as its drive, and it is half as fast.
 

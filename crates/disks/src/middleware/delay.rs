@@ -59,10 +59,6 @@ impl Disk for Delay {
         Some(finished)
     }
 
-    fn fetches(&self) -> Instant {
-        self.inner.fetches()
-    }
-
     fn in_flight(&self) -> u32 {
         self.inner.in_flight() + self.held_count
     }

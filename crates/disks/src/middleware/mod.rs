@@ -1,12 +1,16 @@
 //! Wrappers around a disk: each is a [`Disk`] itself, contains any other, and changes one thing.
 //!
-//! From the inside out, as a file's tables build them: [`fault`] lets commands fail or makes them slow, [`delay`] adds
-//! time to all of them, [`coalescing`] reports several together, [`tracer`] records what passes. The time
-//! that a wrapper adds is not the disk's work: neither the ledger nor `service` shows it.
+//! From the inside out, as a file's tables build them: [`fault`] lets commands fail or makes them slow, [`caps`] limits
+//! how many pass, [`coalescing`] reports several together, [`delay`] adds time to all of them, [`tracer`] records what
+//! passes. The time that a wrapper adds is not the disk's work: neither the ledger nor `service` shows it.
 
 /// Delegates everything else to the disk inside.
 macro_rules! as_inside {
     () => {
+        fn fetches(&self) -> blksched::Instant {
+            self.inner.fetches()
+        }
+
         fn ledger(&self) -> std::borrow::Cow<'_, crate::Ledger> {
             self.inner.ledger()
         }

@@ -192,8 +192,9 @@ impl DiskSpec {
         }
     }
 
-    /// The same disk with every time at its middle: no slow pages, retries, missing map or stalls, no jitter of the
-    /// host's path, no coalesced interrupts; for an array, in every member. What remains waits only for other commands.
+    /// The same disk without what varies: every page takes `flash.read`, nothing is read again, the whole map is in
+    /// memory, writes do not stall, the host's path has no jitter and no coalesced interrupts; for an array, in every
+    /// member. Collection, interference and platters still vary.
     #[must_use]
     pub fn without_tails(mut self) -> DiskSpec {
         match &mut self.model {
@@ -315,13 +316,17 @@ const CLASSES: [(&str, &str); 8] = [
     ("usb", "usb-stick"),
 ];
 
-/// The same disk without tails, and named so. What it was validated against holds for it no more.
+/// The same disk without tails, and named so. What it and its members were validated against holds for it no more.
 fn ideal(disk: DiskSpec) -> DiskSpec {
     if !disk.has_tails() {
         return disk;
     }
     let name = format!("{IDEAL}{}", disk.name);
-    DiskSpec { name, validated: Vec::new(), ..disk.without_tails() }
+    let mut ideal = DiskSpec { name, validated: Vec::new(), ..disk.without_tails() };
+    if let Model::Raid(raid) = &mut ideal.model {
+        raid.members.iter_mut().for_each(|member| member.validated = Vec::new());
+    }
+    ideal
 }
 
 /// `None` unless the name is built in.
@@ -338,7 +343,8 @@ fn known(name: &str) -> Option<Result<DiskSpec, DiskError>> {
 
 fn unknown(name: &str) -> DiskError {
     let known: Vec<&str> = preset_names().collect();
-    let nearest = nearest(name, known.iter().copied());
+    let words = known.iter().copied().chain(CLASSES.map(|(class, _)| class));
+    let nearest = nearest(name, words);
     DiskError::UnknownDisk { name: name.to_owned(), nearest, known }
 }
 

@@ -99,11 +99,6 @@ impl DriveState {
     /// Each, by the word that a disk's file uses.
     pub const WORDS: [(&'static str, DriveState); 3] =
         [("fresh", DriveState::Fresh), ("filled", DriveState::Filled), ("steady", DriveState::Steady)];
-
-    /// The word that a disk's file uses.
-    pub fn word(self) -> &'static str {
-        DriveState::WORDS.iter().find(|(_, state)| *state == self).expect("each has one").0
-    }
 }
 
 /// Times of a page's reading: those that data sheets and papers give are 20 to 200 us.
@@ -163,7 +158,7 @@ fn retry(section: &Section<'_>) -> Result<RetrySpec, Complaint> {
     })
 }
 
-/// More segments in memory than this would cost megabytes of ours.
+/// More segments in memory than this would cost more than 32 MiB of ours.
 const MOST_SEGMENTS: u64 = 1 << 22;
 
 fn map_cache(section: &Section<'_>) -> Result<MapCacheSpec, Complaint> {

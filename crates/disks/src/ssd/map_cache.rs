@@ -7,7 +7,8 @@
 //! **Origin**: demand-paged maps (Gupta, Kim and Urgaonkar, "DFTL", ASPLOS 2009); drives without memory keep theirs in
 //! some megabytes of the host's (NVMe's Host Memory Buffer): 1 MiB describes 1 GiB.
 //!
-//! **Limits**: writes change the map in memory and cost nothing here.
+//! **Limits**: writes change the map in memory and cost nothing here; of a read in several segments only the first is
+//! looked up.
 //!
 //! **Costs when wrong**: a drive without memory would be as fast over all of it as in a small file.
 

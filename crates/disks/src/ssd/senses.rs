@@ -9,8 +9,8 @@
 //! characterization, mitigation and recovery in flash-memory-based solid-state drives" (Proc. IEEE 105, 2017):
 //! read-retry.
 //!
-//! **Costs when wrong**: at depth 1 every read takes the same time to a microsecond, and p99 equals the median; drives
-//! that were measured have a deviation of a fifth of the mean.
+//! **Costs when wrong**: at depth 1 every read takes the same time to a microsecond, and p99 equals the median; SATA
+//! SSDs that were measured (testdata/grids) have a deviation of a fifth of the mean.
 
 use blksched::Span;
 

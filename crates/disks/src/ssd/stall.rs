@@ -2,9 +2,12 @@
 //!
 //! **Rule**: after every so many writes no write is taken for `time`; those that arrive meanwhile wait. Reads go on.
 //!
-//! **Origin**: two consumer drives, measured (fio, random writes of 4 KiB, on two hosts): 64 writes go as fast as the
-//! link, then one takes 8 to 9 ms, at every depth. What the drive does meanwhile is not known, nor what a read would
-//! meet: there is no mixed measurement.
+//! **Origin**: two consumer drives, measured (fio, random writes of 4 KiB, on two hosts): with several writes in flight
+//! some 64 go as fast as the link, then those in flight wait, 8 to 9 ms on one host, 4 on the other. What the drive
+//! does meanwhile is not known, nor what a read would meet: there is no mixed measurement.
+//!
+//! **Limits**: one write at a time hardly ever waited on those drives (fewer than one in 100), and here one in `every`
+//! does.
 //!
 //! **Costs when wrong**: the median of such a drive's writes at depth 4 is right and its p99 a hundredth.
 
