@@ -4,6 +4,7 @@ use std::fmt;
 
 use blksched::Dir;
 use blksched::author::PerDir;
+use blksched_disks::Attached;
 
 /// The direction of a load's I/Os, all at random places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -117,6 +118,8 @@ pub struct ResultGrid {
     pub device: String,
     /// What it hung on.
     pub path: String,
+    /// How the drive is attached; `None` if the results do not tell.
+    pub attached: Option<Attached>,
     /// The cells, by load.
     pub cells: Vec<GridCell>,
     /// How many rows were left out, because they are not of random I/Os.
@@ -132,6 +135,14 @@ impl ResultGrid {
     /// The cell of this load.
     pub fn cell(&self, load: GridLoad) -> Option<&GridCell> {
         self.cells.iter().find(|cell| cell.load == load)
+    }
+
+    /// The sizes of its I/Os \[bytes\].
+    pub fn sizes(&self) -> Vec<u32> {
+        let mut sizes: Vec<u32> = self.cells.iter().map(|cell| cell.load.bytes).collect();
+        sizes.sort_unstable();
+        sizes.dedup();
+        sizes
     }
 
     /// Its kinds of load.

@@ -61,13 +61,14 @@ fn shown(patterns: &[LoadPattern]) -> Vec<LoadPattern> {
 }
 
 /// The unused cell nearest to this place, by the ratios of depth and processes; `None` if it is not even within four
-/// times of both.
+/// times of each.
 fn nearest(grid: &ResultGrid, pattern: LoadPattern, place: (u32, u32), used: &[GridLoad]) -> Option<GridLoad> {
     let ratio = |one: u32, other: u32| (f64::from(one) / f64::from(other)).log2().abs();
     let distance = |load: &GridLoad| ratio(load.depth, place.0) + ratio(load.jobs, place.1);
     let loads = grid.cells.iter().map(|cell| cell.load);
     let free = loads.filter(|load| load.pattern == pattern && !used.contains(load));
-    free.min_by(|one, other| distance(one).total_cmp(&distance(other))).filter(|load| distance(load) <= 4.0)
+    let farther = |load: &GridLoad| ratio(load.depth, place.0).max(ratio(load.jobs, place.1));
+    free.min_by(|one, other| distance(one).total_cmp(&distance(other))).filter(|load| farther(load) <= 2.0)
 }
 
 #[cfg(test)]

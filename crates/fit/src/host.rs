@@ -11,31 +11,46 @@ pub struct PathHost {
     pub elevator: &'static str,
     /// Its request pool, in words.
     pub pool: &'static str,
+    /// What is behind the pool.
+    pub queue: HostQueue,
+    /// Whether it gives processes slices, so that rare events take a long run to see.
+    pub has_slices: bool,
 }
 
-const LEGACY: &str = "128 requests for each direction; who waited may take 32 within 20 ms";
-const TAGS: &str = "blk-mq: the tags of the disk";
-const SCHEDULED: &str = "blk-mq: twice the tags, at most 256";
+/// The kernel's way to a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HostQueue {
+    /// One queue with a pool of requests, until 4.20.
+    Legacy,
+    /// Tags, since 3.13.
+    BlkMq,
+}
 
 impl PathHost {
-    /// Those in question. The kernels before 5.0 had a pool of requests in front of every elevator; most published
-    /// grids were measured on one of those.
+    const fn legacy(elevator: &'static str, has_slices: bool) -> PathHost {
+        let pool = "128 requests for each direction; who waited may take 32 within 20 ms";
+        PathHost { elevator, pool, queue: HostQueue::Legacy, has_slices }
+    }
+
+    const fn blk_mq(elevator: &'static str, pool: &'static str) -> PathHost {
+        PathHost { elevator, pool, queue: HostQueue::BlkMq, has_slices: false }
+    }
+}
+
+impl PathHost {
+    /// Those in question: the legacy elevators with their pool, behind which the grids in testdata/grids are best
+    /// explained, and two of blk-mq.
     pub const ALL: [PathHost; 5] = [
-        PathHost { elevator: "noop@4.20", pool: LEGACY },
-        PathHost { elevator: "deadline@4.20", pool: LEGACY },
-        PathHost { elevator: "cfq@4.20", pool: LEGACY },
-        PathHost { elevator: "none", pool: TAGS },
-        PathHost { elevator: "mq-deadline", pool: SCHEDULED },
+        PathHost::legacy("noop@4.20", false),
+        PathHost::legacy("deadline@4.20", false),
+        PathHost::legacy("cfq@4.20", true),
+        PathHost::blk_mq("none", "blk-mq: the tags of the disk"),
+        PathHost::blk_mq("mq-deadline", "blk-mq: twice the tags, at most 256"),
     ];
 
     /// What runs it.
     pub(crate) fn elevator(self) -> Choice {
         Catalogue::builtin().parse(self.elevator).expect("a test parses every host")
-    }
-
-    /// Whether it idles for a process, so that rare events take a long run to see.
-    pub(crate) fn has_slices(self) -> bool {
-        self.elevator.starts_with("cfq")
     }
 }
 
@@ -51,6 +66,7 @@ mod tests {
 
     #[test]
     fn every_host_is_known() {
-        PathHost::ALL.iter().for_each(|host| drop(host.elevator()));
+        let eras = PathHost::ALL.map(|host| host.elevator().build().slots.era().is_some());
+        assert_eq!(eras, PathHost::ALL.map(|host| host.queue == HostQueue::BlkMq));
     }
 }

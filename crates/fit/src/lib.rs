@@ -21,8 +21,8 @@ pub mod table;
 
 pub use cell::{CellFigures, GridCell, GridLoad, LoadPattern, ResultGrid};
 pub use choice::{CellChoice, MOST_CELLS};
-pub use host::PathHost;
+pub use host::{HostQueue, PathHost};
 pub use model::{DriveModel, Knowledge, Parameter};
-pub use run::{RunEffort, simulated};
+pub use run::{RunEffort, SEED, simulated};
 pub use score::{FigureBounds, GridJudgement, RightShares, other_grid};
 pub use search::{FitStep, Fitted, fit};

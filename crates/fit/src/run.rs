@@ -33,7 +33,7 @@ impl RunEffort {
     fn span(self, load: GridLoad, iops: f64, host: PathHost) -> Span {
         let ios = self.ios.max(self.rounds * u64::from(load.in_flight()));
         let span = Span::from_ns((ios as f64 / iops * 1e9) as u64);
-        let is_shared = host.has_slices() && load.jobs > 1 && load.in_flight() > 32;
+        let is_shared = host.has_slices && load.jobs > 1 && load.in_flight() > 32;
         if is_shared { span.max(self.slices) } else { span }
     }
 }
@@ -47,7 +47,7 @@ pub fn simulated(
     disk: &Arc<DiskSpec>,
     submit: Span,
     host: PathHost,
-    effort: RunEffort,
+    (effort, seed): (RunEffort, u64),
 ) -> Result<PerDir<Option<CellFigures>>, String> {
     let load = cell.load;
     let run = effort.span(load, cell.iops().max(1.0), host);
@@ -63,7 +63,7 @@ pub fn simulated(
         ramp.as_ns() / 1_000 + 1,
     );
     let file = JobFile::parse(&text, "cell").map_err(|errors| errors.to_string())?;
-    let plan = file.plan(disk.build(1).facts().sectors).map_err(|errors| errors.to_string())?;
+    let plan = file.plan(disk.build(seed).facts().sectors).map_err(|errors| errors.to_string())?;
     let costs = CpuCosts { submit, ..CpuCosts::default() };
     let trial = Trial {
         elevator: host.elevator(),
@@ -76,7 +76,7 @@ pub fn simulated(
         },
         disk: disk.clone(),
         plan: Arc::new(plan),
-        seed: 1,
+        seed,
         limit: run + ramp * 2 + Span::from_secs(60),
         other_disks: Vec::new(),
     };
@@ -91,5 +91,7 @@ pub fn simulated(
     }))
 }
 
+/// The seed of a fit: every try draws the same.
+pub const SEED: u64 = 1;
 /// Of a host that nobody described.
 const PROCESSORS: u32 = 16;

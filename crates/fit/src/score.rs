@@ -1,6 +1,7 @@
 //! How far a model is off on cells that it never saw, beside two predictions without a model.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use blksched::Dir;
@@ -8,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::cell::{CellFigures, GridCell, GridLoad, LoadPattern, ResultGrid};
 use crate::choice::CellChoice;
-use crate::run::{RunEffort, simulated};
+use crate::run::{RunEffort, SEED, simulated};
 use crate::search::{Fitted, error};
 
 /// Within these factors a figure is right: rate, median, p99, p99.9.
@@ -16,7 +17,7 @@ use crate::search::{Fitted, error};
 pub struct FigureBounds(pub [f64; 4]);
 
 impl FigureBounds {
-    /// Rate within 15 %, median within 20 %, p99 within a factor of 1.5, p99.9 of 2.
+    /// Rate within a factor of 1.15, median of 1.2, p99 of 1.5, p99.9 of 2.
     pub const USUAL: FigureBounds = FigureBounds([1.15, 1.2, 1.5, 2.0]);
 
     /// Which figures are within.
@@ -24,9 +25,16 @@ impl FigureBounds {
         let (measured, ours) = (measured.values(), ours.values());
         core::array::from_fn(|at| {
             let ratio = ours[at].max(1e-9) / measured[at];
-            // A rate that is 15 % too low is as wrong as one that is 15 % too high.
+            // Too low by a factor is as wrong as too high by it.
             ratio.max(1.0 / ratio) <= self.0[at]
         })
+    }
+}
+
+impl fmt::Display for FigureBounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [iops, p50, p99, p999] = self.0;
+        write!(f, "iops within {iops} times, p50 {p50}, p99 {p99}, p99.9 {p999}")
     }
 }
 
@@ -91,7 +99,7 @@ impl GridJudgement {
         let judges: Vec<&GridCell> = judges.iter().filter(wanted).copied().collect();
         let found: Vec<_> = judges
             .par_iter()
-            .map(|cell| simulated(cell, &disk, fitted.submit(), fitted.host, RunEffort::TELL))
+            .map(|cell| simulated(cell, &disk, fitted.submit(), fitted.host, (RunEffort::TELL, SEED)))
             .collect::<Result<_, _>>()?;
         let used: Vec<&GridCell> = choice.used.iter().filter_map(|load| grid.cell(*load)).collect();
         let mut judged = GridJudgement::default();
@@ -110,11 +118,23 @@ impl GridJudgement {
         }
         Ok(judged)
     }
+
+    /// The mean error of one figure as a factor, 1 for none: rate, median, p99, p99.9; `None` if there is none.
+    pub fn mean_errors(&self) -> Option<[f64; 4]> {
+        let count = self.rows.len() as f64;
+        let log = |at: usize, (measured, ours): (&CellFigures, &CellFigures)| {
+            (ours.values()[at].max(1e-3) / measured.values()[at]).ln().abs()
+        };
+        let mean = |at| self.rows.iter().map(|(_, _, m, o)| log(at, (m, o))).sum::<f64>() / count;
+        (!self.rows.is_empty()).then(|| core::array::from_fn(mean).map(f64::exp))
+    }
 }
 
 /// The grid of another drive on the same path: of several the one that is nearest on the cells used.
 pub fn other_grid<'a>(grids: &'a [ResultGrid], grid: &ResultGrid, choice: &CellChoice) -> Option<&'a ResultGrid> {
-    let on_path = grids.iter().filter(|other| other.path == grid.path && other.device != grid.device);
+    // Without a path nobody knows what is behind another drive.
+    let is_on_path = |other: &&ResultGrid| !grid.path.is_empty() && other.path == grid.path;
+    let on_path = grids.iter().filter(is_on_path).filter(|other| other.device != grid.device);
     let away = |other: &ResultGrid| -> Option<f64> {
         let sides = choice.used.iter().filter_map(|load| Some((grid.cell(*load)?, other.cell(*load)?)));
         let mut errors = Vec::new();

@@ -11,13 +11,14 @@ use std::sync::Arc;
 use argmin::core::{CostFunction, Error, Executor};
 use argmin::solver::neldermead::NelderMead;
 use blksched::Span;
+use blksched_disks::Attached;
 use rayon::prelude::*;
 
 use crate::cell::{CellFigures, GridCell, ResultGrid};
 use crate::choice::CellChoice;
-use crate::host::PathHost;
+use crate::host::{HostQueue, PathHost};
 use crate::model::{DriveModel, Knowledge};
-use crate::run::{RunEffort, simulated};
+use crate::run::{RunEffort, SEED, simulated};
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -69,8 +70,9 @@ pub fn fit(
     if cells.is_empty() {
         return Err(format!("{}: no cell to fit to", grid.name()));
     }
+    let attached = fitting(grid)?;
     let mut tries: Vec<(PathHost, DriveModel)> = Vec::new();
-    for model in variants(grid, choice) {
+    for model in variants(grid, attached, choice) {
         for host in hosts.iter().copied().filter(|host| fits(&model, *host)) {
             tries.push((host, model.clone()));
         }
@@ -101,10 +103,26 @@ pub fn fit(
     Ok(Fitted { model, host, error: error.exp(), hosts })
 }
 
+/// A single read of an SSD takes less \[us\].
+const SLOWEST_READ_US: f64 = 1_000.0;
+
+/// How the drive is attached, if its results are of a kind that is fitted here.
+fn fitting(grid: &ResultGrid) -> Result<Attached, String> {
+    let name = grid.name();
+    if let [one, other, ..] = grid.sizes()[..] {
+        return Err(format!("{name}: I/Os of {one} and of {other} bytes: expected one size"));
+    }
+    let single = grid.cells.iter().filter(|cell| cell.load.in_flight() == 1).filter_map(|cell| cell.figures.read);
+    if let Some(slow) = single.map(|read| read.p50_us).find(|us| *us > SLOWEST_READ_US) {
+        return Err(format!("{name}: a single read takes {:.1} ms: only SSDs are fitted", slow / 1e3));
+    }
+    grid.attached.ok_or_else(|| format!("{name}: the results do not tell how it is attached: expected nvme or sata"))
+}
+
 /// The models in question: the guess, and with what its figures suggest.
-fn variants(grid: &ResultGrid, choice: &CellChoice) -> Vec<DriveModel> {
+fn variants(grid: &ResultGrid, attached: Attached, choice: &CellChoice) -> Vec<DriveModel> {
     let used = &choice.used;
-    let mut models = vec![DriveModel::guess(grid, used)];
+    let mut models = vec![DriveModel::guess(grid, attached, used)];
     let with = [DriveModel::with_stall, DriveModel::with_coalescing, DriveModel::with_submit];
     for with in with {
         let more: Vec<DriveModel> = models.iter().filter_map(|model| with(model, grid, used)).collect();
@@ -113,16 +131,18 @@ fn variants(grid: &ResultGrid, choice: &CellChoice) -> Vec<DriveModel> {
     models
 }
 
-/// Whether a host is possible with this model: kernels before blk-mq have no drives of so many commands, and what a
-/// process works is only known of blk-mq's.
+/// Whether a host is possible with this model: Linux has driven NVMe drives through blk-mq alone since 3.19, and what a
+/// process works for an I/O is only known of blk-mq's.
 fn fits(model: &DriveModel, host: PathHost) -> bool {
-    let is_legacy = host.elevator.contains("@4.20");
     let works = model.get(Knowledge::Submit).is_some();
-    !is_legacy || (!works && model.attached != "nvme")
+    host.queue == HostQueue::BlkMq || (!works && model.attached != Attached::Nvme)
 }
 
 fn submit(model: &DriveModel, host: PathHost) -> Span {
-    let us = if host.elevator.contains("@4.20") { None } else { model.get(Knowledge::Submit) };
+    let us = match host.queue {
+        HostQueue::Legacy => None,
+        HostQueue::BlkMq => model.get(Knowledge::Submit),
+    };
     Span::from_ns((us.unwrap_or(0.0) * 1e3) as u64)
 }
 
@@ -131,7 +151,7 @@ fn error_of(cells: &[GridCell], model: &DriveModel, host: PathHost) -> Result<f6
     let disk = Arc::new(model.disk().map_err(|error| error.to_string())?);
     let submit = submit(model, host);
     let of = |cell: &GridCell| -> Result<(f64, f64), String> {
-        let figures = simulated(cell, &disk, submit, host, RunEffort::TRY)?;
+        let figures = simulated(cell, &disk, submit, host, (RunEffort::TRY, SEED))?;
         let sides = cell.sides().filter_map(|(dir, measured)| Some(error(&measured, &figures[dir]?)));
         Ok(sides.fold((0.0, 0.0), |(sum, count), error| (sum + error, count + 1.0)))
     };

@@ -7,8 +7,9 @@
 use std::io::Read;
 
 use blksched::Dir;
+use blksched_disks::Attached;
 use blksched_text::did_you_mean;
-use blksched_text::units::bytes_or_letter;
+use blksched_text::units::{bytes_or_letter, number_or_letter};
 use csv::{ReaderBuilder, StringRecord, Trim};
 
 use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
@@ -21,6 +22,16 @@ const NEEDED: [&str; 8] = ["iodepth", "numjobs", "rw", "dir", "iops", "p50_us", 
 /// # Errors
 /// What is wrong, with line and column.
 pub fn read(name: &str, from: impl Read) -> Result<Vec<ResultGrid>, String> {
+    let mut grids = Vec::new();
+    add(&mut grids, name, from)?;
+    Ok(grids)
+}
+
+/// Adds every grid of a further table; one that is there already gets more cells.
+///
+/// # Errors
+/// As [`read`].
+pub fn add(grids: &mut Vec<ResultGrid>, name: &str, from: impl Read) -> Result<(), String> {
     let mut reader = ReaderBuilder::new().trim(Trim::All).from_reader(from);
     let header = reader.headers().map_err(|error| format!("{name}: {error}"))?.clone();
     let words = || header.iter();
@@ -30,28 +41,37 @@ pub fn read(name: &str, from: impl Read) -> Result<Vec<ResultGrid>, String> {
             return Err(format!("{name}:1: no column `{needed}`: expected {}{nearest}", NEEDED.join(", ")));
         }
     }
-    let mut grids: Vec<ResultGrid> = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| format!("{name}: {error}"))?;
         let row = TableRow { name, header: &header, record: &record };
         let (device, path) = (row.text("device"), row.text("path"));
         let known = grids.iter().position(|grid| grid.device == device && grid.path == path);
         let at = known.unwrap_or_else(|| {
-            grids.push(ResultGrid { device: device.to_owned(), path: path.to_owned(), ..ResultGrid::default() });
+            let (device, path, attached) = (device.to_owned(), path.to_owned(), attached(device, path));
+            grids.push(ResultGrid { device, path, attached, ..ResultGrid::default() });
             grids.len() - 1
         });
         match row.load()? {
             None => grids[at].left_out += 1,
             Some((load, dir)) => {
                 if !grids[at].add(load, dir, row.figures()?) {
-                    return Err(row.wrong("rw", "a load that no row before has"));
+                    return Err(row.error(&format!("{load} ({dir}) is in an earlier row: expected each load once")));
                 }
             }
         }
     }
     match grids.iter().any(|grid| !grid.cells.is_empty()) {
-        true => Ok(grids),
+        true => Ok(()),
         false => Err(format!("{name}: no row of randread, randwrite or randrw")),
+    }
+}
+
+/// By what the drive hangs on, and else by its name; a path that is not NVMe's is taken for SATA's.
+fn attached(device: &str, path: &str) -> Option<Attached> {
+    let is_nvme = |text: &str| text.to_lowercase().contains("nvme");
+    match () {
+        () if is_nvme(path) || is_nvme(device) => Some(Attached::Nvme),
+        () => (!path.is_empty()).then_some(Attached::Sata),
     }
 }
 
@@ -79,6 +99,10 @@ impl TableRow<'_> {
         )
     }
 
+    fn error(&self, what: &str) -> String {
+        format!("{}:{}: {what}", self.name, self.record.position().map_or(0, csv::Position::line))
+    }
+
     fn number(&self, column: &str) -> Result<f64, String> {
         let number = self.text(column).parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
         number.ok_or_else(|| self.wrong(column, "a number above 0"))
@@ -94,7 +118,7 @@ impl TableRow<'_> {
         let dir = match self.text("dir") {
             "read" => Dir::Read,
             "write" => Dir::Write,
-            _ => return Err(self.wrong("dir", "read or write")),
+            other => return Err(self.wrong("dir", "read or write") + &did_you_mean(other, ["read", "write"])),
         };
         let pattern = match self.text("rw") {
             "randread" => LoadPattern::Read,
@@ -104,15 +128,20 @@ impl TableRow<'_> {
                 _ => self.count("rwmixread", 99)?,
             }),
             "read" | "write" | "rw" | "readwrite" => return Ok(None),
-            _ => return Err(self.wrong("rw", "randread, randwrite or randrw")),
+            other => {
+                let near = did_you_mean(other, ["randread", "randwrite", "randrw"]);
+                return Err(self.wrong("rw", "randread, randwrite or randrw") + &near);
+            }
         };
         if matches!((pattern, dir), (LoadPattern::Read, Dir::Write) | (LoadPattern::Write, Dir::Read)) {
-            return Err(self.wrong("dir", "the direction of its rw"));
+            return Err(self.error(&format!("dir is `{}`, and {pattern} has none of that", self.text("dir"))));
         }
         let bytes = match self.text("bs") {
             "" => 4096,
             text => {
-                let bytes = bytes_or_letter(text).and_then(|bytes| u32::try_from(bytes).ok());
+                let bytes = number_or_letter(text)
+                    .or_else(|| bytes_or_letter(text))
+                    .and_then(|bytes| u32::try_from(bytes).ok());
                 let bytes = bytes.filter(|&bytes| bytes.is_multiple_of(512) && (512..=1 << 22).contains(&bytes));
                 bytes.ok_or_else(|| self.wrong("bs", "a size in whole sectors up to 4 MiB, as in 4k"))?
             }
@@ -165,10 +194,13 @@ mod tests {
             "grids.csv:2: column 7: `0` is not a value of iodepth: expected a whole number from 1 to 65536"
         );
         assert!(row("a,,randread,,read,4k,1,1,7,1,,3,\n").contains("column 11: `` is not a value of p99_us"));
-        assert!(row("a,,randread,,write,4k,1,1,7,1,2,3,\n").contains("expected the direction of its rw"));
-        assert!(row("a,,randraed,,read,4k,1,1,7,1,2,3,\n").contains("expected randread, randwrite or randrw"));
+        assert!(
+            row("a,,randread,,write,4k,1,1,7,1,2,3,\n")
+                .contains("grids.csv:2: dir is `write`, and randread has none of that")
+        );
+        assert!(row("a,,randraed,,read,4k,1,1,7,1,2,3,\n").contains("randrw; did you mean `randread`?"));
         let twice = "a,,randread,,read,4k,1,1,7,1,2,3,\n";
-        assert!(row(&format!("{twice}{twice}")).contains("grids.csv:3: column 3"));
+        assert!(row(&format!("{twice}{twice}")).contains("grids.csv:3: randread 1x1 (read) is in an earlier row"));
         assert!(row("a,,read,,read,4k,1,1,7,1,2,3,\n").contains("no row of randread"));
         assert!(row("a,,randread\n").contains("grids.csv"), "{}", row("a,,randread\n"));
         let head = read("x.csv", "iodepth,numjobs,rw,dir,iops,p50_us,p99us,p999_us\n".as_bytes()).unwrap_err();

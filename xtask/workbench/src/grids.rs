@@ -1,8 +1,7 @@
 //! `grids`: models fitted to at most eight cells of measured grids, and their errors on the others, by class of path.
 
 use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blksched::Dir;
@@ -10,7 +9,7 @@ use blksched_fit::{
     CellChoice, FigureBounds, GridJudgement, GridLoad, LoadPattern, PathHost, ResultGrid, RightShares, fit, other_grid,
     table,
 };
-use flate2::read::GzDecoder;
+use blksched_traces::unpack::unpacked;
 
 use crate::Verdict;
 use crate::shell;
@@ -48,17 +47,13 @@ fn is_array(device: &str) -> bool {
     device.contains("raid")
 }
 
-fn spins(device: &str) -> bool {
-    ["raptor", "hgst", "floppy"].iter().any(|word| device.contains(word))
-}
-
 /// In the order of the table.
 const CLASSES: [PathClass; 7] = [
     PathClass {
         name: "SATA SSD, SATA port or RAID controller",
         has: |device, path| {
             let is_path = path.starts_with("sata300") || path == "hp-h420i" || path.starts_with("hp-p420i");
-            is_path && !is_array(device) && !spins(device)
+            is_path && !is_array(device)
         },
         bounds: FigureBounds::USUAL,
         counts: all,
@@ -66,14 +61,14 @@ const CLASSES: [PathClass; 7] = [
     },
     PathClass {
         name: "SATA SSD, HBA",
-        has: |device, path| (path == "ibm-m1015" || path == "hp-p420-hba") && !spins(device),
+        has: |_, path| path == "ibm-m1015" || path == "hp-p420-hba",
         bounds: FigureBounds([1.15, 1.2, 2.0, 2.0]),
         counts: all,
         aims: [80.0, 65.0, 70.0, 70.0],
     },
     PathClass {
         name: "SATA SSD, AHCI",
-        has: |device, path| path == "ahci" && !spins(device),
+        has: |_, path| path == "ahci",
         bounds: FigureBounds([1.15, 1.5, 2.0, 3.0]),
         counts: all,
         aims: [90.0, 70.0, 75.0, 85.0],
@@ -101,7 +96,7 @@ const CLASSES: [PathClass; 7] = [
     },
     PathClass {
         name: "path not known",
-        has: |device, path| path == "unknown" && !spins(device),
+        has: |_, path| path == "unknown",
         bounds: FigureBounds::USUAL,
         counts: all,
         aims: [0.0; 4],
@@ -137,29 +132,39 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         bail!("--host {}: expected one of {known}", host.as_deref().unwrap_or_default());
     }
     let path = path.clone().unwrap_or_else(|| shell::root().join("testdata/grids/cells.csv"));
-    let grids = table::read(&path.display().to_string(), open(&path)?).map_err(|problem| anyhow!("{problem}"))?;
+    let name = path.display().to_string();
+    let opened = File::open(&path).and_then(unpacked).with_context(|| name.clone())?;
+    let grids = table::read(&name, opened).map_err(|problem| anyhow!("{problem}"))?;
     let mut sums: Vec<(GridJudgement, usize)> = CLASSES.iter().map(|_| (GridJudgement::default(), 0)).collect();
-    for grid in grids.iter().filter(|grid| only.as_ref().is_none_or(|only| grid.name().contains(only))) {
+    let wanted = |grid: &&ResultGrid| only.as_ref().is_none_or(|only| grid.name().contains(only));
+    let wanted: Vec<&ResultGrid> = grids.iter().filter(wanted).collect();
+    if wanted.is_empty() {
+        let names: Vec<String> = grids.iter().map(ResultGrid::name).collect();
+        bail!("no grid of that name: expected a part of one of {}", names.join(", "));
+    }
+    for grid in wanted {
         let classes = CLASSES.iter().enumerate().filter(|(_, class)| (class.has)(&grid.device, &grid.path));
         let classes: Vec<(usize, &PathClass)> = classes.collect();
-        if !classes.is_empty() {
-            one(grid, &grids, &hosts, &classes, &mut sums, *cells)?;
+        match classes.is_empty() {
+            true => println!("{}: of no class, left out", grid.name()),
+            false => one(grid, &grids, &hosts, &classes, &mut sums, *cells)?,
         }
     }
-    println!("\n| class | grids | cells | model | from the same cells | another drive, same path | aim |");
-    println!("|---|---|---|---|---|---|---|");
+    println!("\n| class | grids | cells | right if | model | from the same cells | another drive, same path | aim |");
+    println!("|---|---|---|---|---|---|---|---|");
     for (class, (judged, count)) in CLASSES.iter().zip(&sums) {
         println!(
-            "| {} | {count} | {} | {} | {} | {} | {} |",
+            "| {} | {count} | {} | {} | {} | {} | {} | {} |",
             class.name,
             judged.model.count,
+            class.bounds,
             shown(&judged.model),
             shown(&judged.interpolated),
             shown(&judged.other),
             class.aims.map(|aim| format!("{aim:.0}")).join("/"),
         );
     }
-    Ok(Verdict::when(true))
+    Ok(Verdict::Good)
 }
 
 /// Fits one grid and adds its judgement to its classes.
@@ -173,8 +178,14 @@ fn one(
 ) -> Result<()> {
     let choice = CellChoice::of(grid);
     let other = other_grid(grids, grid, &choice);
-    let fitted = fit(grid, &choice, hosts, &|_| ()).map_err(|problem| anyhow!("{problem}"))?;
-    let values = fitted.model.parameters.iter().map(|known| format!("{:?} {:.1}", known.key, known.value));
+    let fitted = match fit(grid, &choice, hosts, &|_| ()) {
+        Ok(fitted) => fitted,
+        Err(why) => {
+            println!("not fitted: {why}");
+            return Ok(());
+        }
+    };
+    let values = fitted.model.parameters.iter().map(|known| format!("{:?} {:.1} us", known.key, known.value));
     println!("{}: {}, error on its cells {:.3}", grid.name(), fitted.host.elevator, fitted.error);
     println!("    {}", values.collect::<Vec<_>>().join(", "));
     let hosts = fitted.hosts.iter().map(|(host, error)| format!("{} {error:.2}", host.elevator));
@@ -209,10 +220,4 @@ fn shown(shares: &RightShares) -> String {
         Some(percent) => percent.map(|percent| format!("{percent:.0}")).join("/"),
         None => "-".to_owned(),
     }
-}
-
-fn open(path: &Path) -> Result<Box<dyn Read>> {
-    let file = BufReader::new(File::open(path).with_context(|| path.display().to_string())?);
-    let is_packed = path.extension().is_some_and(|extension| extension == "gz");
-    Ok(if is_packed { Box::new(GzDecoder::new(file)) } else { Box::new(file) })
 }

@@ -6,6 +6,7 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use blksched::{Instant, Op};
+use blksched_disks::Attached;
 use blksched_disks::probe::{Traced, fit_trace};
 use blksched_traces::{blkparse, blktrace, tracefs, unpack};
 use clap::Args;
@@ -21,11 +22,14 @@ pub(crate) struct FitArguments {
     /// block_rq_issue and block_rq_complete. Or results of fio at several depths and numbers of processes: its JSON,
     /// folders of that (as bench-fio leaves them), or a table with the columns iodepth, numjobs, rw, dir, iops, p50_us,
     /// p99_us and p999_us. gzip, zstd and bzip2 are unpacked
-    #[arg(value_name = "TRACE", required = true)]
+    #[arg(value_name = "TRACE|RESULTS", required = true)]
     traces: Vec<PathBuf>,
     /// The disk, if there are several: by its numbers in a trace, by its name (and /PATH) in a table
     #[arg(long, value_name = "MAJOR:MINOR|NAME")]
     device: Option<String>,
+    /// How the drive of benchmark results is attached, nvme or sata [default: by the device's name in them]
+    #[arg(long, value_name = "KIND", value_parser = attached)]
+    attached: Option<Attached>,
     /// Write the disk's TOML here instead of printing it
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -40,7 +44,17 @@ Examples:
 
 From results at most 8 loads are used; the others judge the model, beside two predictions that need none: a line between
 the loads used, and another drive's results on the same path. A model that does not beat them tells nothing new.
+Only SSDs behind SATA or NVMe are fitted, and only direct I/O of one size.
 A trace shows what its load asked for, and little else of the disk; `disk measure` shows more.";
+
+/// The interfaces of the drives that results are fitted to.
+fn attached(text: &str) -> Result<Attached, String> {
+    match text {
+        "nvme" => Ok(Attached::Nvme),
+        "sata" => Ok(Attached::Sata),
+        _ => Err("expected nvme or sata".to_owned()),
+    }
+}
 
 /// The dispatch or the completion of a command.
 struct CommandEvent {
@@ -54,7 +68,11 @@ struct CommandEvent {
 
 pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
     if let Some(grids) = results::grids(&arguments.traces)? {
-        return write(arguments, &results::disk(&grids, arguments.device.as_deref())?);
+        return write(arguments, &results::disk(&grids, arguments.device.as_deref(), arguments.attached)?);
+    }
+    if arguments.attached.is_some() {
+        let why = "--attached is for benchmark results: a trace's device says itself how it is driven";
+        return Err(Failure::Input(why.to_owned()));
     }
     let mut events = Vec::new();
     for path in &arguments.traces {

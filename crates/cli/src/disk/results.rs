@@ -6,6 +6,7 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use blksched::Dir;
+use blksched_disks::Attached;
 use blksched_fit::{
     CellChoice, FigureBounds, FitStep, Fitted, GridJudgement, GridLoad, PathHost, ResultGrid, RightShares, fio_json,
     fit, other_grid, table,
@@ -32,7 +33,7 @@ pub(super) fn grids(paths: &[PathBuf]) -> Result<Option<Vec<ResultGrid>>, Failur
         ResultContent::Table => {
             let mut all = Vec::new();
             for file in &files {
-                all.extend(table::read(&file.display().to_string(), open(file)?).map_err(Failure::Input)?);
+                table::add(&mut all, &file.display().to_string(), open(file)?).map_err(Failure::Input)?;
             }
             Ok(Some(all))
         }
@@ -102,32 +103,67 @@ fn asked<'a>(grids: &'a [ResultGrid], asked: Option<&str>) -> Result<&'a ResultG
         false => format!("{}/{}", grid.device, grid.path),
     };
     let names = || grids.iter().map(name).collect::<Vec<_>>();
-    match (asked, grids) {
-        (None, [only]) => Ok(only),
-        (None, _) => Err(Failure::Input(format!("several drives: give --device, one of {}", names().join(", ")))),
-        (Some(asked), _) => grids.iter().find(|grid| name(grid) == asked || grid.device == asked).ok_or_else(|| {
+    let Some(asked) = asked else {
+        let [only] = grids else {
+            return Err(Failure::Input(format!("several drives: give --device, one of {}", names().join(", "))));
+        };
+        return Ok(only);
+    };
+    let is_it = |grid: &&ResultGrid| name(grid) == asked || grid.device == asked;
+    match &grids.iter().filter(is_it).collect::<Vec<_>>()[..] {
+        [only] => Ok(only),
+        [] => {
             let names = names();
             let nearest = blksched_text::did_you_mean(asked, names.iter().map(String::as_str));
-            Failure::Input(format!("no drive {asked} in it: expected one of {}{nearest}", names.join(", ")))
-        }),
+            Err(Failure::Input(format!("no drive {asked} in it: expected one of {}{nearest}", names.join(", "))))
+        }
+        several => {
+            let names: Vec<String> = several.iter().map(|grid| name(grid)).collect();
+            Err(Failure::Input(format!(
+                "{asked} is there on several paths: give --device, one of {}",
+                names.join(", ")
+            )))
+        }
     }
 }
 
 /// Fits a grid, tells how far the model is off, and returns the disk's file.
-pub(super) fn disk(grids: &[ResultGrid], device: Option<&str>) -> Result<String, Failure> {
-    let grid = asked(grids, device)?;
+pub(super) fn disk(grids: &[ResultGrid], device: Option<&str>, attached: Option<Attached>) -> Result<String, Failure> {
+    let mut grid = asked(grids, device)?.clone();
+    grid.attached = attached.or(grid.attached);
+    let grid = &grid;
     let choice = CellChoice::of(grid);
     let told = |told: FitStep| match told {
         FitStep::Comparing(count) => warn(&format!("comparing {count} combinations of host and mechanisms")),
         FitStep::Refining(host) => warn(&format!("refining the values under {}", host.elevator)),
     };
-    let fitted = fit(grid, &choice, &PathHost::ALL, &told).map_err(Failure::Input)?;
+    let fitted = fit(grid, &choice, &PathHost::ALL, &told).map_err(|why| {
+        let how = if grid.attached.is_none() { " (--attached says it)" } else { "" };
+        Failure::Input(why + how)
+    })?;
     let any = |_: GridLoad, _: Dir| true;
     let judged = GridJudgement::of(grid, &choice, &fitted, FigureBounds::USUAL, other_grid(grids, grid, &choice), any);
     let judged = judged.map_err(Failure::Input)?;
     tell(grid, &choice, &fitted, &judged);
     let description = format!("{}: fitted to {} of {} loads", grid.name(), choice.used.len(), grid.cells.len());
-    Ok(fitted.model.toml(&description.replace(['"', '\\'], " ")) + &validated(&judged))
+    let description = description.replace(['"', '\\'], " ");
+    Ok(fitted.model.toml(&description, &about(&choice, &fitted)) + &validated(&judged, fitted.host))
+}
+
+/// What the file says at its beginning.
+fn about(choice: &CellChoice, fitted: &Fitted) -> Vec<String> {
+    let used: Vec<String> = choice.used.iter().map(ToString::to_string).collect();
+    let mut about = vec![
+        format!("Fitted to: {}", used.join(", ")),
+        format!("under {}: the host of the results, not of yours", fitted.host),
+    ];
+    if !fitted.submit().is_zero() {
+        about.push(format!(
+            "whose process works {} for each I/O (process.submit in a file for --host cpu=)",
+            fitted.submit()
+        ));
+    }
+    about
 }
 
 fn tell(grid: &ResultGrid, choice: &CellChoice, fitted: &Fitted, judged: &GridJudgement) {
@@ -143,27 +179,29 @@ fn tell(grid: &ResultGrid, choice: &CellChoice, fitted: &Fitted, judged: &GridJu
         hosts.collect::<Vec<_>>().join(", ")
     ));
     if !fitted.submit().is_zero() {
-        warn(&format!("its processes work for {} for each I/O (--host cpu=FILE)", fitted.submit()));
+        let how = "process.submit in a file for --host cpu=";
+        warn(&format!("its process works {} for each I/O: {how}", fitted.submit()));
     }
     for known in fitted.model.at_limits() {
         let (low, high) = known.key.range();
         warn(&format!(
-            "{:?} ended at {:.1}, an end of its plausible range ({low} to {high}): there the model is wrong",
-            known.key, known.value
+            "{} ended at {:.1} us, an end of its plausible range ({low} to {high} us): there the model is wrong",
+            known.key.key(),
+            known.value
         ));
     }
     for unknown in fitted.model.unknown() {
         warn(&format!("the results cannot tell {unknown}"));
     }
-    let within = "iops within 15 %, p50 within 20 %, p99 within 1.5 times, p99.9 within 2 times";
     let Some(model) = shown(&judged.model) else { return warn("no load was left to judge the model") };
-    warn(&format!("of the {} figures' rows that the fit never saw, right are ({within}):", judged.model.count));
-    warn(&format!("  this model               {model}"));
+    let within = FigureBounds::USUAL;
+    warn(&format!("of {} results that the fit did not use, this share is right ({within}):", judged.model.count));
+    warn(&format!("  {:<32} {model}", "this model"));
     for (name, shares) in
-        [("a line between the cells used", &judged.interpolated), ("another drive on this path", &judged.other)]
+        [("a line between the loads used", &judged.interpolated), ("another drive on this path", &judged.other)]
     {
-        if let Some(shares) = shown(shares) {
-            warn(&format!("  {name:<30} {shares}"));
+        if let Some(text) = shown(shares) {
+            warn(&format!("  {name:<32} {text} (of {})", shares.count));
         }
     }
 }
@@ -173,16 +211,17 @@ fn shown(shares: &RightShares) -> Option<String> {
     Some(format!("iops {iops:.0} %, p50 {p50:.0} %, p99 {p99:.0} %, p99.9 {p999:.0} %"))
 }
 
-/// What the file says of its own error.
-fn validated(judged: &GridJudgement) -> String {
-    let Some([_, p50, p99, _]) = judged.model.percent() else { return String::new() };
-    let one = |what: &str, share: f64| {
+/// What the file says of its own error: the mean of two figures' errors on what the fit did not use.
+fn validated(judged: &GridJudgement, host: PathHost) -> String {
+    let Some([_, p50, p99, _]) = judged.mean_errors() else { return String::new() };
+    let one = |what: &str, factor: f64| {
         format!(
-            "\n[[validated]]\nagainst = \"{} rows of the same results that the fit never saw: the part whose {what}\"\n\
-             error = \"{:.0}%\"\n",
+            "\n[[validated]]\nagainst = \"{what} of {} results that the fit did not use, under {} (mean)\"\n\
+             error = \"{:.1}%\"\n",
             judged.model.count,
-            100.0 - share
+            host.elevator,
+            100.0 * (factor - 1.0)
         )
     };
-    one("p50 is off by more than 20 %", p50) + &one("p99 is off by more than 1.5 times", p99)
+    one("p50", p50) + &one("p99", p99)
 }

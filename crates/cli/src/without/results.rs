@@ -20,6 +20,10 @@ pub(super) fn grids(paths: &[PathBuf]) -> Result<Option<NoResults>, Failure> {
 }
 
 /// Never called.
-pub(super) fn disk(none: &NoResults, _device: Option<&str>) -> Result<String, Failure> {
+pub(super) fn disk(
+    none: &NoResults,
+    _device: Option<&str>,
+    _attached: Option<blksched_disks::Attached>,
+) -> Result<String, Failure> {
     match *none {}
 }

@@ -1,7 +1,8 @@
 //! `disk fit` from benchmark results, and `disk grid`, which prints the job file that makes them.
 
 use std::fs;
-use std::path::Path;
+
+use blksched_testkit::Folder;
 
 use crate::printed::printed;
 
@@ -35,15 +36,17 @@ fn output(depth: u32, iops: u32, p50: u32) -> String {
     let percentiles = [("50.000000", p50), ("99.000000", p50 * 3 / 2), ("99.900000", p50 * 2)];
     let percentiles = percentiles.map(|(name, us)| format!("\"{name}\": {}", us * 1_000)).join(", ");
     format!(
-        "{{\"fio version\": \"fio-3.33\", \"global options\": {{\"rw\": \"randread\", \"bs\": \"4k\"}}, \"jobs\": \
+        "{{\"fio version\": \"fio-3.33\", \"global options\": {{\"rw\": \"randread\", \"bs\": \"4k\", \
+         \"direct\": \"1\", \"ioengine\": \"libaio\"}}, \"jobs\": \
          [{{\"jobname\": \"a\", \"groupid\": 0, \"job options\": {{\"iodepth\": \"{depth}\"}}, \"read\": {{\"iops\": \
          {iops}, \"clat_ns\": {{\"percentile\": {{{percentiles}}}}}}}, \"write\": {{\"iops\": 0}}}}]}}"
     )
 }
 
 #[test]
-fn a_folder_of_fios_json_becomes_a_disk_that_says_how_wrong_it_is() {
-    let folder = std::env::temp_dir().join(format!("blksched-results-{}", std::process::id()));
+fn a_folder_of_fios_json_becomes_a_disk() {
+    let kept = Folder::new();
+    let folder = kept.path("results");
     fs::create_dir_all(folder.join("deeper")).unwrap();
     for (depth, iops, p50) in
         [(1, 10_000, 95), (4, 38_000, 100), (8, 50_000, 155), (16, 50_000, 318), (64, 50_000, 1_278)]
@@ -53,6 +56,8 @@ fn a_folder_of_fios_json_becomes_a_disk_that_says_how_wrong_it_is() {
     let disk = folder.join("my.toml");
     let (results, out) = (folder.display().to_string(), disk.display().to_string());
     let (code, _, told) = words(&["disk", "fit", &results, "--out", &out]);
+    assert!(code != Some(0) && told.contains("expected nvme or sata (--attached says it)"), "{told}");
+    let (code, _, told) = words(&["disk", "fit", &results, "--attached", "sata", "--out", &out]);
     assert_eq!(code, Some(0), "{told}");
     assert!(told.contains("used 5 of 5 loads") && told.contains("no load was left to judge the model"), "{told}");
     assert!(told.contains("the host: ") && told.contains("reads beside writes: no mixed cell"), "{told}");
@@ -61,8 +66,6 @@ fn a_folder_of_fios_json_becomes_a_disk_that_says_how_wrong_it_is() {
     fs::write(folder.join("deeper/again.json"), output(64, 1, 1)).unwrap();
     let (code, _, error) = words(&["disk", "fit", &results]);
     assert!(code != Some(0) && error.contains("randread 64x1 is there already"), "{error}");
-    fs::remove_dir_all(&folder).unwrap();
-    assert!(!Path::new(&results).exists());
 }
 
 #[test]
