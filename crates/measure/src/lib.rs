@@ -43,5 +43,5 @@ pub use record::{
 pub use sample::{Modes, Sample};
 pub use series::{Series, Stretch};
 pub use spread::{Spread, geometric_mean};
-pub use steady::mser5;
+pub use steady::{Beginning, mser5};
 pub use table::{Align, Borders, Cell, Column, Table};

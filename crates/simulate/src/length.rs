@@ -17,9 +17,10 @@
 //! A recorded trace is judged whole: the pilot goes on until it has ended, up to an hour, unless that costs too much. A
 //! process of it that begins late is not waited for.
 //!
-//! The warm-up is the longest beginning of a job that ends only by time, at least a twentieth of the run; completions
-//! in it do not count. Whether the other schedulers, too, have come to rest is seen in the runs themselves: their
-//! halves must agree, or they are [doubled](Length::doubled) by the caller.
+//! The warm-up is the longest beginning of a job that ends only by time, at least a twentieth of what the job with the
+//! least time was seen (FIT: nothing begins in the middle of its work); completions of each job in its first so much
+//! time do not count, also if others begin later. Whether the other schedulers, too, have come to rest is seen in the
+//! runs themselves: their halves must agree, or they are [doubled](Length::doubled) by the caller.
 //!
 //! Jobs that wait for others whose `runtime` may end them make phases ([`Plan::phases`]): each phase needs the length
 //! that a run needs, and the run is shared among them, so that no job is left out of a run shorter than the file's. A
@@ -49,9 +50,9 @@ const MOST_WORK_ONCE: u64 = 20 * MOST_WORK;
 const DEAR: u64 = 2;
 /// A pilot in which a job has not begun may cost this many times as much.
 const LATE: u64 = 8;
-/// No run is longer once all jobs have begun.
+/// No pilot is longer once all jobs have begun.
 const LONGEST: Span = Span::from_secs(120);
-/// No run of a trace is longer.
+/// No pilot of a trace is longer.
 const LONGEST_TRACE: Span = Span::from_secs(3600);
 /// The length of a run once all jobs have begun, if it does not cost too much; of each phase, if there are several.
 const LEAST: Span = Span::from_secs(30);

@@ -148,7 +148,7 @@ impl Surroundings {
     }
 }
 
-/// The presets of the last kernels before blk-mq are named after 4.20, recorded in 2026.
+/// Presets from this kernel on that are not blk-mq are those of 4.19 and 4.20.
 const LAST_BEFORE_BLK_MQ: Kernel = Kernel::new(4, 19, 0);
 /// Ticks per second of the kernels since 6.1, as Debian builds them.
 const HZ: u32 = 250;
@@ -325,7 +325,7 @@ impl Trial {
         let config = queue_config(&built, &self.surroundings, &disk.facts(), spec.attached);
         let disk_sectors = disk.facts().sectors;
         let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
-        if let Some(queues) = self.surroundings.cpus.and(self.surroundings.own_queues(spec.attached)) {
+        if let Some(queues) = self.surroundings.own_queues(spec.attached) {
             queue = queue.with_hardware_queues(queues);
         }
         self.surroundings.throttle(&mut queue, &config);

@@ -1,9 +1,11 @@
 //! The world connects all parts: it owns them, moves values between them, and is the only place that knows the time.
 //!
-//! **Order of one moment** Deadlines of queue and elevator (the queue sees to that by itself); completions of the disk,
+//! **Order of one moment** Deadlines of queue and elevator (the queue sees to that by itself); the commands that the
+//! drive fetches from its submission queues, if it has any; completions of the disk,
 //! each followed by a run of the queue and only then by the notification of its submitter, as an interrupt handler
 //! starts the next request before the process it woke runs; the host's timers and returning calls; sources, in the
-//! order in which they requested the moment.
+//! order in which they requested the moment; and last the processors that have finished a piece of work choose the
+//! next.
 
 use std::collections::VecDeque;
 
@@ -23,6 +25,8 @@ use crate::story::{Happening, IoId};
 use crate::wakes::Wakes;
 
 mod burst;
+mod commands;
+mod delays;
 mod flight;
 mod kblockd;
 mod known;
@@ -187,13 +191,6 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub fn with_work_hook(mut self, tell: fn(&mut L, &Stint)) -> World<L, O> {
         self.disk.watch();
         self.tells_work = Some(tell);
-        self
-    }
-
-    /// The same with processes that do not run in lockstep: they are told of their I/O, and woken tasks run, after
-    /// small delays drawn from `seed`. The queue must let its driver decide when woken tasks run (`Wakes::ByDriver`).
-    pub fn with_races(mut self, seed: u64, odds: RaceOdds) -> World<L, O> {
-        self.races = Some(Races::of(seed, odds));
         self
     }
 

@@ -5,7 +5,8 @@
 //! between; its processor waits spinning. Which process is next is a rule of its own ([`TaskOrder`]); where that is by
 //! consumed time, a processor chooses only after everything of the moment has happened ([`Cores::choose`]), so that a
 //! process that has heard of its I/O may submit the next.
-//! **Origin** A simplification: a real interrupt does not wait for the end of a piece of work (1 to 5 µs).
+//! **Origin** A simplification: a real interrupt does not wait for the end of a piece of work (1 to 5 µs; a
+//! worker's run of many requests is much longer).
 
 use std::collections::VecDeque;
 
@@ -363,5 +364,24 @@ mod tests {
         assert_eq!(run(1, 2), [0, 0, 0, 2, 0, 0, 0, 0]);
         // It has had 100: the slice is let run out.
         assert_eq!(run(1, 1), [0, 0, 0, 0, 2, 0, 0, 0]);
+    }
+
+    #[test]
+    fn who_comes_late_is_given_half_a_period_and_not_all_that_the_others_had() {
+        let mut cores = cores(1, LockScope::None, 0, FAIR, &[0, 0]);
+        let mut now = cores.give(ns(0), 0, Rank::Task(0), cost(0, 100), 0).unwrap();
+        (1..300).for_each(|_| assert_eq!(cores.give(ns(0), 0, Rank::Task(0), cost(0, 100), 0), None));
+        let mut order = Vec::new();
+        for nth in 0..120 {
+            if nth == 100 {
+                (0..50).for_each(|_| assert_eq!(cores.give(now, 0, Rank::Task(1), cost(0, 100), 1), None));
+            }
+            let WorkProgress::Done(who, None) = cores.progress(now, 0) else { panic!("it has one part") };
+            order.push(who);
+            now = cores.choose(now).unwrap().1.unwrap();
+        }
+        // 400 of credit, and then a slice of 400.
+        let late = order[100..].iter().skip_while(|who| **who == 0).take_while(|who| **who == 1).count();
+        assert!((4..=9).contains(&late), "{order:?}");
     }
 }

@@ -179,6 +179,7 @@ impl CpuCosts {
             ("… more for each doubling of the processes on a processor".to_owned(), self.wake_doubling),
             ("the interrupt, and the end of the request".to_owned(), self.interrupt),
             ("a worker, where a scheduler gets a request without a plug".to_owned(), self.worker),
+            ("… for each request, where it is a task of its own".to_owned(), self.worker_request),
             ("what a lock guards, moved from another processor".to_owned(), self.handover),
         ];
         for (name, costs) in [("mq-deadline", self.mq_deadline), ("kyber", self.kyber), ("bfq", self.bfq)] {
@@ -217,10 +218,20 @@ mod tests {
 
     #[test]
     fn a_slower_processor_needs_longer_for_everything() {
-        let usual = CpuPreset::usual().costs;
+        let mut usual = CpuPreset::builtin("icpe-10core").unwrap().costs;
+        for zero in [
+            &mut usual.worker,
+            &mut usual.worker_request,
+            &mut usual.mq_deadline.complete,
+            &mut usual.mq_deadline.open,
+            &mut usual.kyber.complete,
+            &mut usual.kyber.open,
+        ] {
+            *zero = (*zero).max(blksched::Span::from_us(1));
+        }
         let slower = usual.scaled(200);
         for ((name, before), (_, after)) in usual.rows().into_iter().zip(slower.rows()) {
-            assert_eq!(after, before * 2, "{name}");
+            assert!(after == before * 2 && !after.is_zero(), "{name}");
         }
         assert_eq!(usual.scaled(100), usual);
         assert_eq!(slower.bfq.lock, usual.bfq.lock);

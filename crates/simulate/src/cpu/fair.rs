@@ -54,9 +54,12 @@ impl RunQueue {
 
     /// The processor has worked for this long.
     pub(super) fn charge<W>(&mut self, tasks: &mut [FairTask<W>], time: Span) {
-        if let Some((current, _)) = self.current {
-            tasks[current as usize].consumed += time;
-        }
+        let Some((current, _)) = self.current else { return };
+        let consumed = &mut tasks[current as usize].consumed;
+        *consumed += time;
+        // It grows also while one process keeps the processor: who slept all the while is given no more than the rule.
+        let least = self.waiting.peek().map_or(*consumed, |Reverse((had, ..))| (*consumed).min(*had));
+        self.least = self.least.max(least);
     }
 
     /// A process gets work.

@@ -4,8 +4,8 @@
 //! that takes a lock which another had last pays its handover, whether it waited or not: the lines of the cache that
 //! the lock guards are the other's.
 //! **Origin** Figures 5 and 7 of ICPE'24 (docs/processors.md): on ten processors mq-deadline and BFQ lose what one
-//! handover for each of their acquisitions takes, the same for both. That a handover grows with the number of those who
-//! wait cannot be told from nothing.
+//! handover for each of their acquisitions takes, the same for both. They do not show whether a handover takes longer
+//! the more processors wait.
 
 use blksched::{Instant, Span};
 

@@ -1,7 +1,7 @@
 //! A pilot that goes on until it has seen enough.
 
 use blksched::{Instant, Span};
-use blksched_measure::{Series, Work, mser5};
+use blksched_measure::{Beginning, Series, Work, mser5};
 use blksched_workloads::{JobPlan, Plan};
 
 use super::{DEAR, ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, LONGEST_TRACE, Length, Phases, SLOWER, round};
@@ -10,8 +10,6 @@ use crate::underway::Underway;
 
 /// What the pilot has seen is looked at after an eighth more of it, and not more often than this.
 const SHORTEST_STEP: Span = Span::from_ms(1);
-/// Fewer stretches of a job's work than this, 20 batches, do not tell where its beginning ends: that is mostly chance.
-const FEW: usize = 100;
 
 /// A run under the default scheduler.
 pub(super) struct Pilot<'a> {
@@ -61,7 +59,7 @@ impl<'a> Pilot<'a> {
             let affords_more = self.advance(next)?;
             if self.underway.is_finished() {
                 let took = self.underway.now();
-                return Ok(self.settled((took * SLOWER).max(self.least.min(LEAST))));
+                return Ok(self.settled((took * SLOWER).max(LEAST)));
             }
             let is_enough = self.saw_enough() && self.warm_up().is_some();
             if is_enough || !affords_more || next >= self.longest {
@@ -72,13 +70,13 @@ impl<'a> Pilot<'a> {
     }
 
     fn settled(&self, limit: Span) -> Length {
+        // Without every job no run says anything, so none need be longer than usual.
+        let limit = if self.contains.is_some() { limit } else { self.spent.unwrap_or(limit) };
         // If jobs end earlier, their time is what counts.
         let ran = self.underway.now().min(limit);
         let seen = |job: &JobPlan| self.first(job).map(|first| ran.saturating_sub(first.since(Instant::ZERO)));
         let shortest = self.endless().filter_map(seen).min().unwrap_or(ran);
         let warm_up = self.warm_up().unwrap_or(shortest / 2).max(shortest / LEAST_WARM_UP).min(shortest / 2);
-        // Without every job no run says anything, so none need be longer than usual.
-        let limit = if self.contains.is_some() { limit } else { self.spent.unwrap_or(limit) };
         // After it began, a job gets as long again.
         let least = self.contains.map_or(Span::ZERO, |contains| contains * 2).min(limit);
         Length {
@@ -175,7 +173,8 @@ impl<'a> Pilot<'a> {
 }
 
 /// The length of a job's beginning, from its first completion on, once all jobs count: by its rate, or, if the job sets
-/// that itself, by its latency. `None` if it is not over in the first half.
+/// that itself, by its latency. `None` if it is not over in the first half. That a job gets nothing any more is not
+/// seen here, but by the halves of the runs.
 fn beginning(series: &Series, (count_from, now): (Instant, Span), is_paced: bool) -> Option<Span> {
     let Some(first) = series.first() else { return Some(Span::ZERO) };
     let first = first.max(count_from);
@@ -185,10 +184,11 @@ fn beginning(series: &Series, (count_from, now): (Instant, Span), is_paced: bool
     let kept: Vec<usize> = (0..stretches.len()).filter(|&nth| !is_paced || stretches[nth].ios > 0).collect();
     let value = |&nth: &usize| if is_paced { stretches[nth].mean() } else { stretches[nth].ios as f64 };
     let values: Vec<f64> = kept.iter().map(value).collect();
-    if values.len() < FEW {
-        return Some(Span::ZERO);
+    match mser5(&values) {
+        Beginning::TooFew => Some(Span::ZERO),
+        Beginning::Ends(cut) => Some(series.length() * kept[cut] as u64),
+        Beginning::NotOver => None,
     }
-    mser5(&values).map(|cut| series.length() * kept[cut] as u64)
 }
 
 #[cfg(test)]

@@ -12,6 +12,9 @@ use crate::story::{Begun, Happening};
 impl<L: Listener, O: Observer> World<L, O> {
     /// Submits one burst of a source.
     pub(super) fn take_turn(&mut self, index: usize) {
+        if let Some(labour) = &mut self.labour {
+            labour.acts(index);
+        }
         match self.sources[index].turn(self.now, &mut self.emissions) {
             Some(burst) => self.submit_lone(index, burst),
             None => self.carry_out(index),

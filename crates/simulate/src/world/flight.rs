@@ -23,7 +23,7 @@ pub(super) struct Flight {
     pub(super) bytes: u64,
     pub(super) priority: Priority,
     pub(super) submitted_at: Instant,
-    /// When its submission was over although it had no request yet: `io.max` holds it, or a plug.
+    /// When its submission was over before it was in the queue: `io.max`, a plug or a flush holds it.
     pub(super) accepted_at: Option<Instant>,
     /// Once it is complete: when its request was queued, when the disk got it, and how it ended.
     pub(super) queued_at: Instant,

@@ -1,11 +1,9 @@
-//! Carries out the requests of the host's memory: its bios go to the queue, its calls return to their sources; and
-//! hands the queue's commands to the drive.
+//! Carries out the requests of the host's memory: its bios go to the queue, its calls return to their sources.
 
-use blksched::{Bio, Command, Instant, Listener, Submitted, SubmitterId};
+use blksched::{Bio, Listener, Submitted, SubmitterId};
 use blksched_workloads::Delivered;
 use blksched_workloads::host::Wish;
 
-use super::submission_queues::SubmissionQueues;
 use super::work::CpuWork;
 use super::{Flight, Observer, Owner, World};
 use crate::story::{Begun, Happening, IoId};
@@ -51,11 +49,8 @@ impl<L: Listener, O: Observer> World<L, O> {
         if !self.properties[index].sleeps_for_slots {
             return self.submit_offloaded(index, bio);
         }
-        match self.hand_in(bio) {
-            Submitted::Asleep => self.fell_asleep(index, bio.submitter),
-            // Its submitter goes on, however long `io.max` holds it.
-            Submitted::Held => self.flights[bio.tag.0 as u32].accepted_at = Some(self.now),
-            _ => {}
+        if self.hand_in(bio) == Submitted::Asleep {
+            self.fell_asleep(index, bio.submitter);
         }
     }
 
@@ -81,6 +76,10 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub(super) fn hand_in(&mut self, bio: Bio) -> Submitted {
         self.tells(|| Happening::Entered { bio });
         let became = self.queue.submit(self.now, bio);
+        if became == Submitted::Held {
+            // Its submitter goes on, however long `io.max` holds it.
+            self.flights[bio.tag.0 as u32].accepted_at = Some(self.now);
+        }
         self.tells(|| Happening::Taken { io: IoId(bio.tag.0), became });
         became
     }
@@ -105,40 +104,5 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub(super) fn source_of(&self, submitter: SubmitterId) -> Option<usize> {
         let at = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id).ok()?;
         Some(self.submitters[at].1)
-    }
-
-    /// The same with a submission queue for each of this many hardware queues, and the queue of each submitter.
-    pub fn with_submission_queues(mut self, queues: u32, places: Vec<(SubmitterId, u32)>) -> World<L, O> {
-        self.submission = Some(Box::new(SubmissionQueues::new(queues, places)));
-        self
-    }
-
-    /// The driver hands a command to the drive.
-    pub(super) fn hand_to_disk(&mut self, command: Command) {
-        match &mut self.submission {
-            None => {
-                self.disk.start(self.now, command);
-                self.tell_work();
-            }
-            Some(queues) => {
-                queues.push(command);
-                self.fetch_commands();
-            }
-        }
-    }
-
-    /// The drive fetches what it has room and time for.
-    pub(super) fn fetch_commands(&mut self) {
-        let Some(queues) = &mut self.submission else { return };
-        let depth = self.disk.facts().depth;
-        while self.disk.in_flight() < depth
-            && self.disk.fetches() <= self.now
-            && let Some(command) = queues.fetch()
-        {
-            self.disk.start(self.now, command);
-        }
-        let may = !queues.is_empty() && self.disk.in_flight() < depth;
-        self.fetches_at = if may { self.disk.fetches() } else { Instant::NEVER };
-        self.tell_work();
     }
 }

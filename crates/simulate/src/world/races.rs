@@ -17,9 +17,10 @@
 //! chance: where processors cost something (`world/work.rs`), their work comes on top of the draws.
 //!
 //! Before blk-mq only owners are told later (a completion runs the queue itself, a woken sleeper has its slot): a
-//! moment, and 10 µs for each process ahead on the same processor, as the second task was later in that trace. How
-//! often one is ahead is FIT (as often as others ran before the worker): which process gets its turn hangs on it under
-//! CFQ, whose newest queue preempts the last. Two completions must now and then come before either owner asks again.
+//! moment, and 10 µs for each other process that is ahead, as the second task was later in that trace. How often one is
+//! ahead is FIT (as often as others ran before the worker), whatever the number of processors, which is not known of
+//! those hosts: which process gets its turn hangs on it under CFQ, whose newest queue preempts the last. Some spread is
+//! needed: if each owner always asked before the next completion, CFQ would serve the same processes for ever.
 
 use blksched::Span;
 use rand::{RngExt, SeedableRng};
@@ -72,9 +73,8 @@ const LAST: core::ops::Range<u64> = 9_000..13_000;
 
 /// What one process that is ahead takes.
 const ONE_AHEAD: Span = Span::from_us(10);
-/// The percentage of owners with another one ahead; so many are ahead at most.
+/// The percentage of owners with another one ahead.
 const AHEAD: u32 = 24;
-const MOST_AHEAD: u64 = 16;
 
 /// The random draws of one run.
 #[derive(Clone, Debug)]
@@ -111,8 +111,7 @@ impl Races {
 
     /// How long processes that are ahead take.
     fn ahead(&mut self) -> Span {
-        let most = self.others.unwrap_or(0).min(MOST_AHEAD);
-        let ahead = (0..most).take_while(|_| self.random.random_range(0..100) < AHEAD).count();
+        let ahead = (0..self.others.unwrap_or(0)).take_while(|_| self.random.random_range(0..100) < AHEAD).count();
         ONE_AHEAD * ahead as u64
     }
 

@@ -77,7 +77,7 @@ struct WorkingProcess {
     burst: u32,
     /// It has submitted requests that a worker dispatches.
     leaves_to_worker: bool,
-    /// It has slept and an interrupt has woken it, but it has not heard of its I/O.
+    /// It has slept and an interrupt has woken it, but it has not acted yet.
     is_woken: bool,
 }
 
@@ -110,6 +110,11 @@ impl Labour {
             started: 0,
             cores,
         }
+    }
+
+    /// This source acts: it is awake.
+    pub(super) fn acts(&mut self, source: usize) {
+        self.processes[source].is_woken = false;
     }
 
     /// Whether this source still works.
@@ -182,14 +187,11 @@ impl Labour {
         let cost = match work {
             CpuWork::Submit { waits, .. } => {
                 process.burst += 1;
-                let worker = if *waits { workers(process, costs, &self.scheduler) } else { Span::ZERO };
-                submitting(costs, &self.scheduler, worker)
+                let rest = if *waits { burst_ends(process, costs, &self.scheduler) } else { Cost::default() };
+                submitting(costs, &self.scheduler, rest)
             }
-            CpuWork::Waits { .. } => open(workers(process, costs, &self.scheduler)),
-            CpuWork::Hear { .. } => {
-                process.is_woken = false;
-                open(switched + costs.reap)
-            }
+            CpuWork::Waits { .. } => burst_ends(process, costs, &self.scheduler),
+            CpuWork::Hear { .. } => open(switched + costs.reap),
             CpuWork::Wake { .. } => open(switched),
             CpuWork::Exit { .. } | CpuWork::Complete { .. } | CpuWork::Dispatch { .. } | CpuWork::Dispatched { .. } => {
                 Cost::default()
@@ -210,32 +212,48 @@ impl Labour {
 
     /// What dispatching costs a worker, above being called.
     fn dispatching(&self, requests: u32) -> Cost {
-        let SchedulerCosts { submit, acquisitions, .. } = self.scheduler;
-        let locked = if acquisitions > 1 { submit / u64::from(acquisitions) } else { Span::ZERO };
+        let locked = dispatching(&self.scheduler);
         let (all, each) = (u64::from(requests), self.costs.worker_request);
         Cost { locked: locked * all, between: each * (all - 1), open: each, acquisitions: requests }
     }
 }
 
-/// The cost of submitting a bio, with what a worker's time is charged for. Where a worker is a task of its own, the
-/// last acquisition of the lock is its.
-fn submitting(costs: &CpuCosts, scheduler: &SchedulerCosts, worker: Span) -> Cost {
+/// The cost of submitting a bio, and of the rest that falls due with it. Where a worker is a task of its own, the last
+/// acquisition of the lock is not the submission's.
+fn submitting(costs: &CpuCosts, scheduler: &SchedulerCosts, rest: Cost) -> Cost {
     let SchedulerCosts { submit, open, acquisitions, .. } = *scheduler;
     let (locked, acquisitions) = match costs.dispatch {
-        DispatchIn::Worker if acquisitions > 1 => (submit - submit / u64::from(acquisitions), acquisitions - 1),
+        DispatchIn::Worker if acquisitions > 1 => (submit - dispatching(scheduler), acquisitions - 1),
         _ => (submit, acquisitions),
     };
-    Cost { locked, between: open, open: costs.submit + worker, acquisitions }
+    Cost {
+        locked: locked + rest.locked,
+        between: open,
+        open: costs.submit + rest.open,
+        acquisitions: acquisitions + rest.acquisitions,
+    }
 }
 
-/// The burst is over: the cost of a worker for what was not plugged.
-fn workers(process: &mut WorkingProcess, costs: &CpuCosts, scheduler: &SchedulerCosts) -> Span {
+/// The part of a submission inside the lock that dispatching is, if it takes the lock anew.
+fn dispatching(scheduler: &SchedulerCosts) -> Span {
+    match scheduler.acquisitions {
+        0 | 1 => Span::ZERO,
+        acquisitions => scheduler.submit / u64::from(acquisitions),
+    }
+}
+
+/// The burst is over: what was not plugged is left to a worker, and the process itself dispatches what was.
+fn burst_ends(process: &mut WorkingProcess, costs: &CpuCosts, scheduler: &SchedulerCosts) -> Cost {
     let burst = core::mem::take(&mut process.burst);
-    let unplugged = if burst <= UNPLUGGED && scheduler.schedules == Schedules::Yes { burst } else { 0 };
+    let is_plugged = burst > UNPLUGGED;
+    let unplugged = if !is_plugged && scheduler.schedules == Schedules::Yes { burst } else { 0 };
     process.leaves_to_worker = unplugged > 0 && costs.dispatch == DispatchIn::Worker;
     match costs.dispatch {
-        DispatchIn::Charged => Span::from_ns(costs.worker.as_ns() * u64::from(unplugged)),
-        DispatchIn::Submitter | DispatchIn::Worker => Span::ZERO,
+        DispatchIn::Charged => Cost { open: costs.worker * u64::from(unplugged), ..Cost::default() },
+        DispatchIn::Worker if is_plugged && scheduler.acquisitions > 1 => {
+            Cost { locked: dispatching(scheduler) * u64::from(burst), acquisitions: burst, ..Cost::default() }
+        }
+        DispatchIn::Submitter | DispatchIn::Worker => Cost::default(),
     }
 }
 

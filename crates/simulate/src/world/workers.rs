@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 
 use blksched::{Bio, Listener, Submitted, SubmitterId};
 
-use super::{Observer, Races, World};
+use super::{Observer, World};
 
 /// How many may sleep, per processor.
 const EACH: u32 = 4;
@@ -36,12 +36,6 @@ pub(super) struct Workers {
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// The same for a queue that decides itself when woken tasks run: only who is told of its I/O is told later.
-    pub fn with_late_owners(mut self, seed: u64) -> World<L, O> {
-        self.races = Some(Races::before_blk_mq(seed, self.sources.len()));
-        self
-    }
-
     /// The same on a host with this many processors.
     pub fn with_processors(mut self, count: u32) -> World<L, O> {
         self.processors = count;

@@ -1,0 +1,43 @@
+//! Commands on their way from the driver to the drive: at once, or through the drive's submission queues.
+
+use blksched::{Command, Instant, Listener, SubmitterId};
+
+use super::submission_queues::SubmissionQueues;
+use super::{Observer, World};
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// The same with a submission queue for each of this many hardware queues, and the queue of each submitter.
+    pub fn with_submission_queues(mut self, queues: u32, places: Vec<(SubmitterId, u32)>) -> World<L, O> {
+        self.submission = Some(Box::new(SubmissionQueues::new(queues, places)));
+        self
+    }
+
+    /// The driver hands a command to the drive.
+    pub(super) fn hand_to_disk(&mut self, command: Command) {
+        match &mut self.submission {
+            None => {
+                self.disk.start(self.now, command);
+                self.tell_work();
+            }
+            Some(queues) => {
+                queues.push(command);
+                self.fetch_commands();
+            }
+        }
+    }
+
+    /// The drive fetches what it has room and time for.
+    pub(super) fn fetch_commands(&mut self) {
+        let Some(queues) = &mut self.submission else { return };
+        let depth = self.disk.facts().depth;
+        while self.disk.in_flight() < depth
+            && self.disk.fetches() <= self.now
+            && let Some(command) = queues.fetch()
+        {
+            self.disk.start(self.now, command);
+        }
+        let may = !queues.is_empty() && self.disk.in_flight() < depth;
+        self.fetches_at = if may { self.disk.fetches() } else { Instant::NEVER };
+        self.tell_work();
+    }
+}
