@@ -87,7 +87,9 @@ impl HostSettings {
             let message = "nr_hw_queues needs processors, and cpu=off has none: expected a preset of cpu, or neither";
             return Err(WordError::new(Expected::Value, "off", message.to_owned()));
         }
-        if let (Some(preset), Some(dispatch)) = (&mut host.cpu, dispatch) {
+        if let Some(dispatch) = dispatch {
+            let message = || "dispatch needs processors, and cpu=off has none: expected a preset of cpu, or neither";
+            let preset = host.cpu.as_mut().ok_or_else(|| WordError::new(Expected::Value, "off", message()))?;
             preset.costs.dispatch = dispatch;
         }
         Ok(host)
@@ -152,6 +154,7 @@ mod tests {
         assert!(error("nr_hw_queues=0").contains("expected a number from 1 to 64"));
         assert!(error("nr_hw_queues=65").contains("expected a number from 1 to 64"));
         assert!(error("nr_hw_queues=4,cpu=off").contains("needs processors"));
+        assert!(error("cpu=off,dispatch=worker").contains("dispatch needs processors"));
         assert!(error("dispatch=worcker").contains("expected charged, submitter or worker"));
         assert!(error("cpu=gone.toml").starts_with("gone.toml: "), "{}", error("cpu=gone.toml"));
     }

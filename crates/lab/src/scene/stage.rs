@@ -190,14 +190,20 @@ impl Stage {
         notes
     }
 
-    /// Notes on cpus_allowed where the host does not have such processors, or where I/O costs them nothing.
+    /// Notes on cpus_allowed where the host does not have such processors, or where I/O costs them nothing; and on
+    /// hardware queues that the disk does not have.
     pub fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
         let cpus = scene.host.cpus as usize;
+        let kind = scene.attached.unwrap_or(self.disk.attached);
+        let others = scene.host.hardware_queues.filter(|_| kind != Attached::Nvme);
+        let others = others.map(|_| {
+            format!("--host nr_hw_queues changes nothing: {} is attached by {}, not nvme", self.disk.name, kind.word())
+        });
         let jobs = || self.plan.jobs.iter().filter(|job| job.cpus_allowed != CpuSet::ALL && job.number == 0);
         if scene.host.cpu.is_none() {
             let says =
                 jobs().next().map(|job| format!("{}: cpus_allowed changes nothing with --host cpu=off", job.name));
-            return says.into_iter().collect();
+            return says.into_iter().chain(others).collect();
         }
         let lacks = jobs().filter(|job| !(0..cpus).any(|cpu| job.cpus_allowed.has(cpu)));
         let say = |job: &JobPlan| {
@@ -206,7 +212,7 @@ impl Stage {
                 job.name
             )
         };
-        lacks.map(say).collect()
+        lacks.map(say).chain(others).collect()
     }
 
     /// The stage with each section of a job file in a row of its own, whatever `group_reporting` joins: one row of an

@@ -33,7 +33,7 @@ pub fn note(measured: &[Arc<Measured>], preset: &str) -> Option<String> {
         let percent = |part: f64| Quantity::Fraction.show(part.min(1.0));
         let spun = match cpu.spun.mean() {
             spun if spun >= 0.01 => {
-                format!(", {} of all processors waiting for its lock{}", percent(spun), lock(busiest))
+                format!(", {} of all processors waiting for its lock{}", percent(spun), lock(cpu))
             }
             _ => String::new(),
         };
@@ -48,8 +48,7 @@ pub fn note(measured: &[Arc<Measured>], preset: &str) -> Option<String> {
 }
 
 /// How busy a scheduler's lock is, and what that means for more processors.
-fn lock(measured: &Measured) -> String {
-    let Some(cpu) = &measured.cpu else { return String::new() };
+fn lock(cpu: &CpuMeasure) -> String {
     let held = cpu.lock_held.mean();
     if held < BUSY {
         return String::new();
@@ -79,17 +78,24 @@ mod tests {
         }
     }
 
+    fn cpu(per_io: f64, lock_held: f64) -> CpuMeasure {
+        let [busy, busiest, spun] = [0.0; 3].map(|value| Sample::of(vec![value]));
+        let [lock_held, lock_moves, per_io] = [lock_held, 1.5, per_io].map(|value| Sample::of(vec![value]));
+        CpuMeasure { busy, busiest, spun, lock_held, lock_moves, per_io }
+    }
+
+    #[test]
+    fn a_busy_lock_is_told_and_a_full_one_that_more_processors_would_not_help() {
+        assert_eq!(lock(&cpu(1.0, 0.49)), "");
+        let busy = lock(&cpu(1.0, 0.6));
+        assert!(busy.starts_with(" (held 60.0% of the time; it comes from another processor 1.50 times a"), "{busy}");
+        assert!(!busy.contains("more processors"), "{busy}");
+        assert!(lock(&cpu(1.0, 0.95)).ends_with("so more processors would not help)"));
+    }
+
     #[test]
     fn what_an_io_costs_is_held_against_requests_of_the_disk_and_not_against_what_ends_in_memory() {
-        let sample = |value| Sample::of(vec![value]);
-        let cpu = CpuMeasure {
-            busy: sample(0.0),
-            busiest: sample(0.0),
-            spun: sample(0.0),
-            lock_held: sample(0.0),
-            lock_moves: sample(0.0),
-            per_io: sample(1300.0),
-        };
+        let cpu = cpu(1300.0, 0.0);
         // Reads of 50 ms, and writes that never reached the disk, whose mean is 1.3 us.
         let slow = [(Dir::Read, total(50e6, 0.0)), (Dir::Write, total(0.0, 0.0))];
         assert!(part_of_latency(&cpu, &slow) < 1e-4);
