@@ -5,6 +5,8 @@
 //! glibc's loaders those from 2.36 on read such maps, and a program with them does not start under an older one. So
 //! they are used only if this machine's glibc is new enough, and not at all in a program built for another target.
 
+#![allow(clippy::disallowed_methods, reason = "no test")]
+
 use std::env;
 use std::process::Command;
 

@@ -14,6 +14,8 @@
 //! * `docs`, `matrix`, `what-changed`, `transcripts`, `bench`, `demerit`, `grids`, `live-kernel`, `measured-disk`,
 //!   `reality`, `timed-disk`, `cpu-costs`, `nvme-tables`: of `xtask/workbench`
 
+#![allow(clippy::disallowed_methods, reason = "what starts programs here is no test")]
+
 mod arguments;
 mod audit;
 mod bless;

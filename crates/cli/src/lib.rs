@@ -6,6 +6,8 @@
 //! Exit codes: 0 done; 1 something outside failed (a file could not be written, say), or an experiment's claim does not
 //! hold; 2 the input is invalid.
 
+#![allow(clippy::disallowed_methods, reason = "what starts programs here is no test")]
+
 mod args;
 mod compare;
 mod disk;

@@ -35,7 +35,7 @@ fn blksched(arguments: &[&str]) -> Output {
 /// The same as a process of its own, for colours and for what is told meanwhile.
 fn started(arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    command.args(arguments).env("COLUMNS", "1000").output().expect("the binary runs")
+    blksched_testkit::output(command.args(arguments).env("COLUMNS", "1000")).expect("the binary runs")
 }
 
 /// The output as it comes out of a pipe.
@@ -249,7 +249,9 @@ fn the_script_for_sysfs_restores_what_was_there() {
     let script = script.replace("/sys/block", here).replace("/run", here);
     let run = |arguments: &[&str]| {
         let mut shell = Command::new("sh");
-        shell.current_dir(&root).args(["-c", &script, "sh"]).args(arguments).status().expect("a shell").success()
+        blksched_testkit::status(shell.current_dir(&root).args(["-c", &script, "sh"]).args(arguments))
+            .expect("a shell")
+            .success()
     };
     let content = |name: &str| std::fs::read_to_string(file(name)).unwrap().trim().to_owned();
     assert!(run(&["sdx"]));

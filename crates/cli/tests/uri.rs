@@ -7,10 +7,11 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write, copy, sink};
 use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
+use blksched_testkit::Process;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 const TARGET: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/..");
@@ -19,15 +20,8 @@ const BUCKET: &str = "traces";
 
 /// A server with an empty bucket, which ends when dropped.
 struct Server {
-    process: Child,
+    _process: Process,
     port: u16,
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
 }
 
 impl Server {
@@ -43,9 +37,9 @@ impl Server {
         // It chooses a free port itself and reports it: one that was free a moment ago may be taken by now.
         let mut command = Command::new(program);
         command.args(["-H", "127.0.0.1", "-p", "0"]).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut process = command.spawn().unwrap();
+        let mut process = Process::spawn(&mut command);
         let mut said = BufReader::new(process.stderr.take().unwrap());
-        let mut server = Server { process, port: 0 };
+        let mut server = Server { _process: process, port: 0 };
         let mut before = String::new();
         server.port = loop {
             let mut line = String::new();
@@ -105,7 +99,7 @@ impl Server {
     }
 
     fn say(&self, words: &[&str]) -> Output {
-        self.command(words).output().unwrap()
+        blksched_testkit::output(&mut self.command(words)).unwrap()
     }
 
     fn prints(&self, words: &[&str]) -> String {
@@ -207,7 +201,7 @@ fn a_large_object_is_never_held_whole() {
     server.put(&format!("{BUCKET}/wide.csv"), &bytes);
     drop(bytes);
     let wide = "s3://traces/wide.csv:columns=device,op,offset@B,size@B,time@us,-";
-    let mut child = server.command(&["trace", "info", wide, "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = Process::spawn(server.command(&["trace", "info", wide, "--json"]).stdout(Stdio::piped()));
     let mut peak = 0_u64;
     while child.try_wait().unwrap().is_none() {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
@@ -216,7 +210,7 @@ fn a_large_object_is_never_held_whole() {
         peak = peak.max(kib.unwrap_or(0) * 1024);
         sleep(Duration::from_millis(2));
     }
-    let output = child.wait_with_output().unwrap();
+    let output = child.output();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && told.contains(&format!("\"ios\": {ROWS}")), "{told}");
     assert!(peak > 0 && peak < size / 3, "{peak} bytes of memory for an object of {size}");
@@ -240,8 +234,9 @@ fn what_cannot_be_read_says_why_and_where() {
     assert!(nowhere.contains("s3://nobody/x.csv") && nowhere.contains("NoSuchBucket"), "{nowhere}");
     assert!(info("gs://traces/x.csv").contains("unknown scheme `gs`: expected file or s3"));
     assert!(info("s3://traces").contains("expected a bucket and a key"));
-    let nobody =
-        server.command(&["trace", "info", "s3://traces/good.csv"]).env("AWS_ENDPOINT", "http://127.0.0.1:1").output();
+    let nobody = blksched_testkit::output(
+        server.command(&["trace", "info", "s3://traces/good.csv"]).env("AWS_ENDPOINT", "http://127.0.0.1:1"),
+    );
     assert_eq!(nobody.unwrap().status.code(), Some(2));
 
     // A trace that fails marks its rows, and the rest goes on.

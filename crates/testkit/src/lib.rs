@@ -2,6 +2,8 @@
 //! nothing but their seed, [processes](process) that end with their test, [ports](port) that nobody else gets, and
 //! whether an outside program [is here](is_here). Nothing of it is published.
 
+#![allow(clippy::disallowed_methods, reason = "the one place that does")]
+
 #[cfg(unix)]
 pub mod port;
 #[cfg(unix)]
@@ -13,4 +15,6 @@ mod random;
 
 pub use folder::Folder;
 pub use here::{is_here, program};
+#[cfg(unix)]
+pub use process::{Process, output, output_within, status};
 pub use random::Random;

@@ -30,11 +30,19 @@ impl Process {
     /// # Panics
     /// If it cannot be started.
     pub fn spawn(command: &mut Command) -> Process {
-        Process::of(command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}")))
+        Process::started(command).unwrap_or_else(|error| panic!("{command:?}: {error}"))
+    }
+
+    /// Starts it, if it is here.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub fn started(command: &mut Command) -> std::io::Result<Process> {
+        command.spawn().map(Process::of)
     }
 
     /// One that runs already.
-    pub fn of(child: Child) -> Process {
+    fn of(child: Child) -> Process {
         let number = child.id().to_string();
         Process { child, _leash: leash(number, LONGEST) }
     }

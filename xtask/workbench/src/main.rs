@@ -15,6 +15,8 @@
 //! * `what-changed`: renews docs/what-changed.md, in some minutes; `--check` measures some of its cells anew
 //! * `cpu-costs`: the processor cost of an I/O on this machine under each scheduler, as a preset
 
+#![allow(clippy::disallowed_methods, reason = "what starts programs here is no test")]
+
 mod bench;
 #[cfg(target_os = "linux")]
 mod cpu_costs;

@@ -8,11 +8,9 @@ fn root() -> &'static Path {
 }
 
 fn verb(words: &[&str]) -> (Output, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_workbench"))
-        .args(words)
-        .current_dir(root())
-        .output()
-        .expect("the program was built");
+    let output =
+        blksched_testkit::output(Command::new(env!("CARGO_BIN_EXE_workbench")).args(words).current_dir(root()))
+            .expect("the program was built");
     let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat();
     (output, said)
 }

@@ -59,7 +59,7 @@ fn said_by(folder: &Folder, words: &[&str]) -> String {
     let path = std::env::join_paths(std::iter::once(own.to_owned()).chain(std::env::split_paths(&path)));
     let mut shell = Command::new("timeout");
     shell.arg("120").args(words).env("PATH", path.expect("no colons")).env("HOME", &**folder).env("TERM", "xterm");
-    let output = shell.output().expect("it runs");
+    let output = blksched_testkit::output(&mut shell).expect("it runs");
     stdout(&output)
 }
 
@@ -123,6 +123,6 @@ fn man_pages_have_no_errors() {
     done(&["man", folder.to_str().expect("UTF-8")]);
     let pages = std::fs::read_dir(&*folder).expect("a folder").map(|page| page.expect("a page").path());
     let mut lint = Command::new("mandoc");
-    let output = lint.args(["-T", "lint", "-W", "error"]).args(pages).output().expect("it runs");
+    let output = blksched_testkit::output(lint.args(["-T", "lint", "-W", "error"]).args(pages)).expect("it runs");
     assert!(output.status.success(), "{}", stdout(&output));
 }

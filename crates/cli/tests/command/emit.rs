@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use blksched_testkit::Folder;
+use blksched_testkit::{Folder, status};
 
 use super::validate::Loop;
 
@@ -34,8 +34,7 @@ fn a_real_disk_has_back_what_was_there_after_the_undo() {
     }
     let script = String::from_utf8(super::blksched(&CHANGE).stdout).expect("UTF-8");
     let name = disk.0.trim_start_matches("/dev/");
-    let run =
-        |how: &str| Command::new("sh").args(["-c", &script, "sh", name, how]).status().expect("a shell").success();
+    let run = |how: &str| status(Command::new("sh").args(["-c", &script, "sh", name, how])).expect("a shell").success();
     let all = || ["scheduler", "nr_requests", "read_ahead_kb"].map(|file| disk.read(file));
     let before = all();
     assert!(run("apply"), "{script}");

@@ -189,7 +189,8 @@ fn the_block_trace_is_read_by_ourselves_and_by_blkparse_and_btt_without_complain
         assert!(info.contains("blktrace"), "{info}");
         let (dump, _gone) = temporary(&format!("{elevator}.dump"));
         let stem = file.trim_end_matches(".blktrace.0");
-        let Ok(parsed) = Command::new("blkparse").args(["-i", stem, "-d", &dump, "-q"]).output() else {
+        let Ok(parsed) = blksched_testkit::output(Command::new("blkparse").args(["-i", stem, "-d", &dump, "-q"]))
+        else {
             println!("skipped: there is no blkparse here");
             continue;
         };
@@ -198,8 +199,8 @@ fn the_block_trace_is_read_by_ourselves_and_by_blkparse_and_btt_without_complain
         assert!(!said.to_lowercase().contains("error") && !said.contains("bad") && !said.contains("unknown"), "{said}");
         // It leaves files in its working directory.
         let folder = Folder::new();
-        let btt =
-            Command::new("btt").args(["-i", &dump]).current_dir(&*folder).output().expect("btt comes with blkparse");
+        let btt = blksched_testkit::output(Command::new("btt").args(["-i", &dump]).current_dir(&*folder))
+            .expect("btt comes with blkparse");
         let told = String::from_utf8_lossy(&btt.stdout).into_owned();
         assert!(btt.status.success() && btt.stderr.is_empty(), "{}", String::from_utf8_lossy(&btt.stderr));
         assert!(told.contains("D2C") && told.contains("Q2C"), "{told}");
@@ -274,7 +275,7 @@ fn a_servers_recording_is_explained_and_drawn() {
 fn perfettos_own_classes_decode_the_picture() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("perfetto");
     let python = folder.join("bin/python");
-    let ran = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    let ran = |command: &mut Command| blksched_testkit::output(command).is_ok_and(|output| output.status.success());
     let has = |python: &PathBuf| ran(Command::new(python).args(["-c", "import perfetto"]));
     if !has(&python) {
         let made = ran(Command::new("python3").args(["-m", "venv"]).arg(&folder));
@@ -286,7 +287,7 @@ fn perfettos_own_classes_decode_the_picture() {
     let (file, _gone) = temporary("classes.pftrace");
     done(&["simulate", &direct(), "--elevator", "bfq", "--perfetto", &file]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/command/picture.py");
-    let output = Command::new(&python).args([script, &file]).output().unwrap();
+    let output = blksched_testkit::output(Command::new(&python).args([script, &file])).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -295,7 +296,7 @@ fn perfettos_own_classes_decode_the_picture() {
 fn trace_processor_finds_no_open_slice_and_both_ends_of_every_flow() {
     let query = "select (select count(*) from slice where dur >= 0), (select count(*) from slice where dur < 0), \
                  (select count(*) from flow), (select count(*) from stats where severity = 'error' and value > 0)";
-    let is_there = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let is_there = |name: &&str| blksched_testkit::output(Command::new(name).arg("--version")).is_ok();
     let Some(program) = ["trace_processor_shell", "trace_processor"].into_iter().find(is_there) else {
         println!("skipped: there is no trace_processor here: no package registry has it, Perfetto's releases do");
         return;
@@ -304,7 +305,7 @@ fn trace_processor_finds_no_open_slice_and_both_ends_of_every_flow() {
     let (asked, _gone_too) = temporary("query.sql");
     std::fs::write(&asked, query).unwrap();
     done(&["simulate", &direct(), "--elevator", "bfq", "--perfetto", &picture]);
-    let output = Command::new(program).args(["--query-file", &asked, &picture]).output().unwrap();
+    let output = blksched_testkit::output(Command::new(program).args(["--query-file", &asked, &picture])).unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{text}{}", String::from_utf8_lossy(&output.stderr));
     let row = text.lines().last().expect("a row of numbers");

@@ -14,7 +14,7 @@ fn the_commands_for_another_machine_find_their_devices_there_and_a_shell_can_rea
     }
     let path = std::env::temp_dir().join(format!("blksched-record-{}.sh", std::process::id()));
     fs::write(&path, text).unwrap();
-    let checked = Command::new("sh").arg("-n").arg(&path).output().unwrap();
+    let checked = blksched_testkit::output(Command::new("sh").arg("-n").arg(&path)).unwrap();
     fs::remove_file(path).unwrap();
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 }
@@ -40,7 +40,7 @@ impl Loop {
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let file = std::env::temp_dir().join(format!("blksched-record-{}.img", std::process::id()));
         fs::File::create(&file).unwrap().set_len(64 << 20).unwrap();
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().unwrap();
+        let output = blksched_testkit::output(Command::new("losetup").args(["--find", "--show"]).arg(&file)).unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         Loop { _alone: alone, file, device: String::from_utf8(output.stdout).unwrap().trim().to_owned() }
     }
@@ -48,7 +48,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        drop(Command::new("losetup").args(["--detach", &self.device]).output());
+        drop(blksched_testkit::output(Command::new("losetup").args(["--detach", &self.device])));
         drop(fs::remove_file(&self.file));
     }
 }
@@ -61,7 +61,7 @@ fn recorded(disk: &Loop, out: &str, load: &[&str]) {
         move || blksched(&["record", &name, "--time", "3s", "--out", &out])
     });
     std::thread::sleep(std::time::Duration::from_secs(1));
-    let output = Command::new(load[0]).args(&load[1..]).output().unwrap();
+    let output = blksched_testkit::output(Command::new(load[0]).args(&load[1..])).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let output = recording.join().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -31,7 +31,8 @@ fn names_of_files_need_not_be_texts() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let named = |bytes: &[u8]| folder.join(OsStr::from_bytes(bytes)).into_os_string();
     let run = |words: &[OsString]| {
-        Command::new(env!("CARGO_BIN_EXE_blksched")).args(words).env("COLUMNS", "1000").output().expect("it runs")
+        blksched_testkit::output(Command::new(env!("CARGO_BIN_EXE_blksched")).args(words).env("COLUMNS", "1000"))
+            .expect("it runs")
     };
     let words = |words: &[&str]| words.iter().map(OsString::from).collect::<Vec<_>>();
     let (job, disk, trace) = (named(b"caf\xe9.fio"), named(b"d\xff.toml"), named(b"t\xe9.csv"));

@@ -210,7 +210,7 @@ fn a_long_trace_is_looked_through_in_little_memory() {
     // Held in memory, its events alone would need 40 MB and its recording as much again. The program itself does not
     // count.
     let limited = format!("ulimit -d 5000; exec {} trace info --json {path}", env!("CARGO_BIN_EXE_blksched"));
-    let output = std::process::Command::new("sh").args(["-c", &limited]).output().unwrap();
+    let output = blksched_testkit::output(std::process::Command::new("sh").args(["-c", &limited])).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let info: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(info["traces"][0]["ios"], 400_000);

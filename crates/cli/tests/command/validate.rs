@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-use blksched_testkit::Folder;
+use blksched_testkit::{Folder, Process, status};
 
 const READS: &str = "[global]\ndirect=1\nbs=4k\nsize=4m\n[r]\nrw=randread\n";
 
@@ -15,7 +15,7 @@ fn command(folder: &Folder, arguments: &[&str]) -> Command {
 }
 
 fn run(folder: &Folder, arguments: &[&str]) -> Output {
-    command(folder, arguments).output().expect("it runs")
+    blksched_testkit::output(&mut command(folder, arguments)).expect("it runs")
 }
 
 fn text(path: &Path) -> &str {
@@ -62,7 +62,7 @@ fn a_disk_that_is_mounted_is_refused() {
 }
 
 fn fio_is_here() -> bool {
-    let here = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
+    let here = status(Command::new("fio").arg("--version").stdout(Stdio::null())).is_ok_and(|s| s.success());
     if !here {
         let reason = "the Debian package fio is not installed";
         assert!(std::env::var_os("BLKSCHED_REQUIRE_FIO").is_none(), "{reason}");
@@ -76,7 +76,8 @@ pub(super) struct Loop(pub(super) String);
 
 impl Loop {
     pub(super) fn over(file: &Path) -> Loop {
-        let made = Command::new("losetup").args(["--show", "--find", text(file)]).output().expect("losetup");
+        let made =
+            blksched_testkit::output(Command::new("losetup").args(["--show", "--find", text(file)])).expect("losetup");
         assert!(made.status.success(), "{made:?}");
         Loop(String::from_utf8_lossy(&made.stdout).trim().to_owned())
     }
@@ -96,7 +97,7 @@ impl Loop {
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+        let _ = status(Command::new("losetup").args(["--detach", &self.0]));
     }
 }
 
@@ -133,14 +134,14 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
     // The next comparison on this disk reports what was remembered.
     let mut compare = Command::new(env!("CARGO_BIN_EXE_blksched"));
     compare.args(["compare", text(&reads), "--disk", text(&model), "--time", "20ms", "--seeds", "1"]);
-    let said = compare.env("XDG_STATE_HOME", &*folder).output().expect("it runs");
+    let said = blksched_testkit::output(compare.env("XDG_STATE_HOME", &*folder)).expect("it runs");
     let said = String::from_utf8_lossy(&said.stdout).replace('\n', " ").replace("  ", " ");
     // On a busy machine the model does not match the disk, which is reported.
     let remembered = ["have been within", "were off by more than half"];
     assert!(remembered.iter().any(|how| said.contains(&format!("Predictions on this disk {how}"))), "{said}");
 
     let arguments = [text(&reads), "--on", &disk.0, "--disk", text(&model), "--time", "15s", "--elevators", "bfq,none"];
-    let mut child = command(&folder, &arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs");
+    let mut child = Process::spawn(command(&folder, &arguments).stdout(Stdio::null()).stderr(Stdio::null()));
     for _ in 0..100 {
         if disk.read("scheduler").contains("[bfq]") {
             break;
@@ -148,8 +149,8 @@ fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() 
         std::thread::sleep(Duration::from_millis(100));
     }
     std::thread::sleep(Duration::from_millis(300));
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    let killed = status(Command::new("kill").args(["-INT", &child.id().to_string()])).expect("kill");
     assert!(killed.success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(1));
+    assert_eq!(child.end().code(), Some(1));
     as_it_was();
 }

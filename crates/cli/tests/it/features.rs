@@ -10,7 +10,7 @@ fn crates(features: &[&str]) -> BTreeSet<String> {
     let words = ["tree", "--offline", "--package", "blksched-cli", "--edges", "normal", "--prefix", "none"];
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(env!("CARGO_MANIFEST_DIR")).args(words).args(["--format", "{p}"]).args(features);
-    let output = cargo.output().expect("cargo runs");
+    let output = blksched_testkit::output(&mut cargo).expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8(output.stdout).expect("UTF-8");
     // The name and the version.

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use blksched_testkit::Folder;
+use blksched_testkit::{Folder, output};
 
 const PAGE: &str = include_str!("../../../../docs/release.md");
 
@@ -18,10 +18,10 @@ fn cargo_installs_a_program_that_runs() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut cargo = Command::new("cargo");
         cargo.current_dir(&root).args(line.split(' ').skip(1)).args(["--debug", "--offline", "--root"]).arg(&*folder);
-        let status = cargo.status().expect("cargo is here, since it runs this");
+        let status = blksched_testkit::status(&mut cargo).expect("cargo is here, since it runs this");
         assert!(status.success(), "{line}");
         let job = ["simulate", "--name=a", "--rw=read", "--size=1m", "--disk=null"];
-        let ran = Command::new(folder.join("bin/blksched")).args(job).output().expect("it was installed");
+        let ran = output(Command::new(folder.join("bin/blksched")).args(job)).expect("it was installed");
         let said = String::from_utf8_lossy(&ran.stdout).into_owned();
         assert!(ran.status.success() && said.contains("under "), "{line}: {said}");
     }

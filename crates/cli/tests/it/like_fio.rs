@@ -4,10 +4,10 @@
 //! measures nothing is compared but whether it is there.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use blksched_testkit::{Folder, is_here};
+use blksched_testkit::{Folder, is_here, output_within};
 use serde_json::Value;
 
 mod calling;
@@ -21,27 +21,12 @@ fn fio_is_here() -> bool {
 /// No run of these tests takes longer than this, on the busiest machine.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// What it prints. Its output goes into files, since a full pipe would block it while it is waited for.
+/// What it prints.
 fn run(folder: &Path, program: &str, arguments: &[&str], text: &str) -> String {
     std::fs::write(folder.join("job.fio"), text).expect("a job file");
-    let file = |name: &str| std::fs::File::create(folder.join(name)).expect("a file");
-    let mut command = Command::new(program);
-    command.current_dir(folder).args(arguments).stdin(Stdio::null()).stdout(file("out")).stderr(file("err"));
-    let mut child = command.spawn().expect("it runs");
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait().expect("its status") {
-            Some(status) => break status,
-            None if begun.elapsed() > LONGEST => {
-                child.kill().expect("it is killed");
-                panic!("{program} has not ended in {LONGEST:?} and is killed:\n{text}");
-            }
-            None => std::thread::sleep(Duration::from_millis(2)),
-        }
-    };
-    let [out, errors] = ["out", "err"].map(|name| std::fs::read_to_string(folder.join(name)).expect("UTF-8"));
-    assert!(status.success(), "{program}: {errors}\n{text}");
-    out
+    let output = output_within(Command::new(program).current_dir(folder).args(arguments), LONGEST).expect("it runs");
+    assert!(output.status.success(), "{program}: {}\n{text}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("UTF-8")
 }
 
 fn theirs(folder: &Path, text: &str) -> Value {

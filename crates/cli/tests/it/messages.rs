@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use blksched_testkit::Process;
+
 fn blksched(arguments: &[&str]) -> Output {
     crate::printed::printed(arguments, 120)
 }
@@ -59,10 +61,9 @@ fn bytes_that_are_no_text_are_named_with_their_place() {
 #[test]
 fn standard_input_is_read_once_and_its_bytes_are_named_too() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    let child = child.args(["simulate", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let mut child = child.unwrap();
+    let mut child = Process::spawn(child.args(["simulate", "-"]).stdin(Stdio::piped()).stderr(Stdio::piped()));
     child.stdin.take().unwrap().write_all(b"[a]\n\xff").unwrap();
-    let said = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    let said = String::from_utf8(child.output().stderr).unwrap();
     assert!(said.contains("error: standard input:2:1: the byte 0xff"), "{said}");
     refused(&["simulate", "-", "-"], &["`-` is given twice"]);
 }
@@ -182,7 +183,8 @@ fn a_file_is_a_file_whatever_its_name() {
     let folder = folder("names");
     file(&folder, "disk", b"kind = \"nul\"\n");
     let command = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).current_dir(&folder).output();
+        let output =
+            blksched_testkit::output(Command::new(env!("CARGO_BIN_EXE_blksched")).args(arguments).current_dir(&folder));
         String::from_utf8(output.unwrap().stderr).unwrap()
     };
     for arguments in [&["compare", "--disk", "disk"][..], &["list", "disk"]] {
@@ -207,10 +209,9 @@ fn what_was_measured_is_told_even_if_its_logs_cannot_be_written() {
 fn a_reader_that_leaves_is_no_error() {
     for arguments in [&["list"][..], &["completions", "bash"], &["list", "fio", "--json"]] {
         let mut child = Command::new(env!("CARGO_BIN_EXE_blksched"));
-        let child = child.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-        let mut child = child.unwrap();
+        let mut child = Process::spawn(child.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()));
         drop(child.stdout.take());
-        let output = child.wait_with_output().unwrap();
+        let output = child.output();
         assert!(output.status.success() && output.stderr.is_empty(), "{arguments:?}: {output:?}");
     }
 }
@@ -219,7 +220,8 @@ fn a_reader_that_leaves_is_no_error() {
 #[test]
 fn a_full_disk_behind_our_output_is_named() {
     let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
-    let output = Command::new(env!("CARGO_BIN_EXE_blksched")).arg("list").stdout(full).output().unwrap();
+    let output =
+        blksched_testkit::output(Command::new(env!("CARGO_BIN_EXE_blksched")).arg("list").stdout(full)).unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(said.starts_with("error: standard output: "), "{said}");
@@ -281,7 +283,8 @@ fn serve_ctl_and_load_complain_alike() {
     let list = format!("'{}' ctl $control list frob", env!("CARGO_BIN_EXE_blksched"));
     // The program that it runs writes into this process's own output.
     let mut command = Command::new(env!("CARGO_BIN_EXE_blksched"));
-    let output = command.args(["serve", "--export", &export, "--run", &list]).output().expect("the binary runs");
+    let output = blksched_testkit::output(command.args(["serve", "--export", &export, "--run", &list]))
+        .expect("the binary runs");
     let said = String::from_utf8(output.stderr).expect("UTF-8");
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.starts_with("error: no name begins with `frob`"), "{said}");

@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::Duration;
 
+use blksched_testkit::Process;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 const PLAN: &str = r#"
@@ -101,7 +102,7 @@ fn who_is_killed_goes_on_where_it_was() {
     run(&plan, &whole, &[]);
     let mut kills = 0;
     for _ in 0..4 {
-        let mut child = started(&plan, &out, &["--threads", "1"]).spawn().unwrap();
+        let mut child = Process::spawn(&mut started(&plan, &out, &["--threads", "1"]));
         let journal = out.join(".1-of-1.journal");
         // A few runs further than before.
         let before = fs::metadata(&journal).map_or(0, |file| file.len());
@@ -183,7 +184,9 @@ fn a_trace_beyond_the_memory_that_is_left_to_it_gives_the_same_rows_from_a_file(
     // Nowhere to put it: the rows say so. Below the limit nothing is asked of the folder.
     let nowhere = |out: &str, memory: &str| {
         let mut command = started(&plan, &folder.join(out), &["--max-memory", memory]);
-        assert!(command.env("TMPDIR", folder.join("no-such-folder")).output().unwrap().status.success());
+        assert!(
+            blksched_testkit::output(command.env("TMPDIR", folder.join("no-such-folder"))).unwrap().status.success()
+        );
         rows(&folder.join(out))
     };
     let failed = nowhere("nowhere", "1k");

@@ -6,10 +6,11 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use blksched_testkit::Process;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
 const PLAN: &str = r#"
@@ -40,7 +41,7 @@ fn shell(folder: &Path, line: &str) -> Command {
 }
 
 fn runs(folder: &Path, line: &str) -> String {
-    let output = shell(folder, line).output().unwrap();
+    let output = blksched_testkit::output(&mut shell(folder, line)).unwrap();
     let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
     assert!(output.status.success(), "{line}\n{said}");
     said
@@ -108,18 +109,8 @@ fn parallel_makes_every_shard() {
     agrees(&folder, &folder.join("results"));
 }
 
-/// Daemons that end when dropped.
-struct Daemon(Child);
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 /// A cluster of this machine alone, which trusts every user of it.
-fn cluster(folder: &Path) -> [Daemon; 2] {
+fn cluster(folder: &Path) -> [Process; 2] {
     for name in ["state", "spool"] {
         fs::create_dir(folder.join(name)).unwrap();
     }
@@ -140,7 +131,7 @@ fn cluster(folder: &Path) -> [Daemon; 2] {
     ["slurmctld", "slurmd"].map(|program| {
         let mut daemon = Command::new(program);
         daemon.arg("-D").env("SLURM_CONF", folder.join("slurm.conf")).stdout(Stdio::null()).stderr(Stdio::null());
-        Daemon(daemon.spawn().unwrap())
+        Process::spawn(&mut daemon)
     })
 }
 
@@ -158,7 +149,10 @@ fn an_array_of_slurm_makes_every_shard() {
     }
     let _cluster = cluster(&folder);
     let with = |line: &str| format!("SLURM_CONF=\"$PWD/slurm.conf\"; export SLURM_CONF; {line}");
-    let is_up = || shell(&folder, &with("sinfo --noheader --states=idle")).output().is_ok_and(|o| !o.stdout.is_empty());
+    let is_up = || {
+        blksched_testkit::output(&mut shell(&folder, &with("sinfo --noheader --states=idle")))
+            .is_ok_and(|o| !o.stdout.is_empty())
+    };
     let up = (0..300).any(|_| {
         is_up() || {
             sleep(Duration::from_millis(100));

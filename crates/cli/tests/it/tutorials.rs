@@ -29,7 +29,8 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn run(folder: &PathBuf, words: &[String]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_blksched")).args(words).current_dir(folder).output().expect("the binary runs")
+    blksched_testkit::output(Command::new(env!("CARGO_BIN_EXE_blksched")).args(words).current_dir(folder))
+        .expect("the binary runs")
 }
 
 /// A directory with the files that a reader has at that point.

@@ -41,9 +41,12 @@ pub fn validated(documents: &[Value]) -> Option<Result<String, String>> {
         std::fs::write(folder.join(format!("{nth:02}.json")), document.to_string()).expect("written");
     }
     // Debian's packages belong to Debian's Python.
-    let name = ["/usr/bin/python3", "python3"].into_iter().find(|name| Command::new(name).arg("-V").output().is_ok());
+    let name = ["/usr/bin/python3", "python3"]
+        .into_iter()
+        .find(|name| blksched_testkit::output(Command::new(name).arg("-V")).is_ok());
     let mut python = Command::new(name?);
-    let output = python.args(["-c", VALIDATE]).arg(root().join("docs/schema")).arg(&*folder).output().ok()?;
+    let output =
+        blksched_testkit::output(python.args(["-c", VALIDATE]).arg(root().join("docs/schema")).arg(&*folder)).ok()?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     if said.starts_with("no jsonschema") {
         return None;

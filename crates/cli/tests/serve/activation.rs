@@ -91,7 +91,7 @@ fn no_socket_passed_is_an_error_that_says_so() {
 #[test]
 fn systemd_socket_activate_starts_it_with_the_first_client() {
     let program = "systemd-socket-activate";
-    let here = Command::new(program).arg("--version").stdout(Stdio::null()).status();
+    let here = blksched_testkit::status(Command::new(program).arg("--version").stdout(Stdio::null()));
     if !here.is_ok_and(|status| status.success()) {
         println!("skipped: the Debian package systemd, which has {program}, is not installed");
         return;

@@ -27,7 +27,7 @@ fn write_until_killed(mut server: Server, load: &mut Load, numbers: &mut Numbers
     let pid = server.child().id();
     let killer = std::thread::spawn(move || {
         std::thread::sleep(after);
-        std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap();
+        blksched_testkit::status(std::process::Command::new("kill").args(["-9", &pid.to_string()])).unwrap();
     });
     let mut in_flight: Vec<(u64, usize)> = Vec::new();
     loop {

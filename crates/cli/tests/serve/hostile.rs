@@ -150,13 +150,15 @@ fn a_file_that_hangs_keeps_neither_clients_nor_questions_nor_the_end_waiting() {
         assert!(text[..count].starts_with(word.as_bytes()));
     };
     let signal = |name: &str| {
-        assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            blksched_testkit::status(Command::new("kill").args([name, &child.id().to_string()])).unwrap().success()
+        );
     };
     hears("READY=1");
     // Nobody ever writes to these pipes, so whoever opens them waits for ever.
     std::fs::remove_file(folder.path("c.toml")).unwrap();
     for pipe in ["c.toml", "disk"] {
-        assert!(Command::new("mkfifo").arg(folder.path(pipe)).status().unwrap().success());
+        assert!(blksched_testkit::status(Command::new("mkfifo").arg(folder.path(pipe))).unwrap().success());
     }
     signal("-HUP");
     hears("RELOADING=1");

@@ -3,7 +3,7 @@
 
 use std::process::{Command, Stdio};
 
-use blksched_testkit::is_here;
+use blksched_testkit::{is_here, output, status};
 
 use crate::kit::{ENGINES, Folder, Process, Server, visited, works};
 
@@ -17,7 +17,7 @@ pub(crate) const PYTHON: &str = "/usr/bin/python3";
 
 /// Whether it has libnbd; if not, the test is skipped, or fails.
 pub(crate) fn python_has_libnbd() -> bool {
-    let here = Command::new(PYTHON).args(["-c", "import nbd"]).stderr(Stdio::null()).status();
+    let here = status(Command::new(PYTHON).args(["-c", "import nbd"]).stderr(Stdio::null()));
     let here = here.is_ok_and(|status| status.success());
     if !here {
         let reason = "the Debian package python3-libnbd is not installed";
@@ -101,9 +101,7 @@ fn qemu_io_writes_zeroes_discards_and_flushes() {
 
 #[test]
 fn fio_verifies_what_mixed_clients_wrote() {
-    let has_engine = Command::new("fio")
-        .arg("--enghelp")
-        .output()
+    let has_engine = output(Command::new("fio").arg("--enghelp"))
         .is_ok_and(|output| String::from_utf8_lossy(&output.stdout).lines().any(|line| line.trim() == "nbd"));
     if !have("fio", "fio") || !has_engine {
         return;

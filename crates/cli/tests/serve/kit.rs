@@ -179,7 +179,7 @@ impl Drop for Server {
 
 fn terminate(process: &Process, signal: &str) {
     let pid = process.id().to_string();
-    assert!(Command::new("kill").args([format!("-{signal}"), pid]).status().unwrap().success());
+    assert!(status(Command::new("kill").args([format!("-{signal}"), pid])).unwrap().success());
 }
 
 /// Runs a client's command with `$uri` of a server's first export, `$uri_NAME` of the others and `$control`; returns

@@ -115,7 +115,7 @@ fn the_series_of_clients_are_bounded_and_a_client_that_comes_back_makes_no_new_o
 fn promtool(page: &str) {
     let mut promtool = Command::new("promtool");
     promtool.args(["check", "metrics"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let Ok(mut child) = promtool.spawn().map(Process::of) else { return no_prometheus() };
+    let Ok(mut child) = Process::started(&mut promtool) else { return no_prometheus() };
     child.stdin.take().unwrap().write_all(page.as_bytes()).unwrap();
     let output = child.output();
     let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap()).concat();
@@ -143,7 +143,7 @@ fn every_query_of_the_dashboard_is_answered_by_a_prometheus() {
         .arg(format!("--config.file={}", folder.text("prometheus.yml")))
         .arg(format!("--storage.tsdb.path={}", folder.text("data")))
         .args(["--web.listen-address=127.0.0.1:19562", "--log.level=error"]);
-    let Ok(prometheus) = prometheus.spawn().map(Process::of) else { return no_prometheus() };
+    let Ok(prometheus) = Process::started(&mut prometheus) else { return no_prometheus() };
     let (mut a, mut b) = (server.open("a"), server.open("b"));
     let until = std::time::Instant::now() + std::time::Duration::from_secs(15);
     while std::time::Instant::now() < until {
@@ -339,7 +339,9 @@ fn a_reload_restores_sizes_that_were_changed_meanwhile() {
     // The file says 1 MiB: again after each reload, whether it was made smaller or larger.
     until("512K", "1048576 bytes become 524288");
     for _ in 0..2 {
-        assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            blksched_testkit::status(Command::new("kill").args(["-HUP", &child.id().to_string()])).unwrap().success()
+        );
         until("2M", "1048576 bytes become 2097152");
     }
 }
@@ -366,7 +368,9 @@ fn a_sighup_reads_it_again_changes_what_can_be_changed_and_tells_systemd() {
         String::from_utf8_lossy(&text[..count]).into_owned()
     };
     let signal = |name: &str| {
-        assert!(Command::new("kill").args([name, &child.id().to_string()]).status().unwrap().success());
+        assert!(
+            blksched_testkit::status(Command::new("kill").args([name, &child.id().to_string()])).unwrap().success()
+        );
     };
     let reload = || {
         signal("-HUP");

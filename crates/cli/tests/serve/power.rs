@@ -132,12 +132,13 @@ impl Mounted {
         });
         std::fs::write(folder.path("disk"), "").unwrap();
         let uri = format!("nbd+unix:///?socket={}", folder.text("medium"));
-        let fuse = Program::new("nbdfuse").arg(folder.path("disk")).arg(uri).stderr(Stdio::null()).spawn();
-        let Ok(fuse) = fuse else {
+        let mut fuse = Program::new("nbdfuse");
+        fuse.arg(folder.path("disk")).arg(uri).stderr(Stdio::null());
+        let Ok(fuse) = Process::started(&mut fuse) else {
             println!("skipped: there is no nbdfuse here");
             return None;
         };
-        let mounted = Mounted { medium, _fuse: Process::of(fuse), folder };
+        let mounted = Mounted { medium, _fuse: fuse, folder };
         for _ in 0..500 {
             if std::fs::metadata(mounted.folder.path("disk")).is_ok_and(|meta| meta.len() == SLOTS * SLOT) {
                 return Some(mounted);
@@ -227,7 +228,7 @@ fn cut(mounted: &Mounted, cuts: u32) -> (u32, u32) {
         let (pid, after) = (server.child().id().to_string(), Duration::from_millis(20 + numbers.below(300)));
         let killer = std::thread::spawn(move || {
             std::thread::sleep(after);
-            Program::new("kill").args(["-9", &pid]).status().unwrap();
+            status(Program::new("kill").args(["-9", &pid])).unwrap();
         });
         acknowledged += write_until_killed(client, &mut slots, &mut numbers);
         killer.join().unwrap();

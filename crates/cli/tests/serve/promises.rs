@@ -169,7 +169,7 @@ fn several_exports_of_one_file_do_not_touch_each_other() {
 
 #[test]
 fn a_client_that_is_not_on_the_list_finds_nothing() {
-    let me = std::process::Command::new("id").arg("-u").output().unwrap().stdout;
+    let me = output(std::process::Command::new("id").arg("-u")).unwrap().stdout;
     let me = String::from_utf8(me).unwrap();
     let mine = format!("{}:mine", me.trim());
     let exports = ["--export", "mine=mem:1M", "--export", "other=mem:1M"];

@@ -64,7 +64,7 @@ impl Line {
     /// Stops the server, and starts it again a while later.
     fn restart(&mut self) {
         let number = self.now.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &number]).status().unwrap().success());
+        assert!(blksched_testkit::status(Command::new("kill").args(["-TERM", &number])).unwrap().success());
         assert!(self.now.end().success());
         sleep(Duration::from_millis(500));
         self.now = Line::start(&self.folder, &self.export, &self.tcp, &["--engine", self.engine]);
@@ -154,7 +154,7 @@ fn who_connects_between_two_servers_of_a_socket_unit_is_served_by_the_second() {
     let mut first = start();
     Client::open(connect(&folder.path("s")).unwrap(), ClientWish::open("m")).unwrap().leave();
     let pid = first.id().to_string();
-    assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
+    assert!(blksched_testkit::status(Command::new("kill").args(["-TERM", &pid])).unwrap().success());
     assert!(first.end().success());
     // No server is running now.
     let waiting = connect(&folder.path("s")).unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use blksched_testkit::port::Port;
-use blksched_testkit::program;
+use blksched_testkit::{program, status};
 
 use crate::kit::{BLKSCHED, Client, ENGINES, Folder, Process, Server, output, works};
 use crate::restart::connect;
@@ -286,7 +286,7 @@ fn who_is_revoked_stays_out_from_the_next_reload_on() {
     };
     assert!((0..1000).any(|_| comes_in("alice")), "the server starts, and nobody is revoked");
     must(&place, &format!("{ca} -revoke alice/client-cert.pem && {ca} -gencrl -out revoked.pem"));
-    assert!(Command::new("kill").args(["-HUP", &child.id().to_string()]).status().unwrap().success());
+    assert!(status(Command::new("kill").args(["-HUP", &child.id().to_string()])).unwrap().success());
     assert!((0..1000).any(|_| !comes_in("alice")), "alice is revoked");
     assert!(comes_in("bob"), "and bob is not");
 }
@@ -378,7 +378,7 @@ fn clients_with_tls_go_on_when_their_server_is_replaced_and_it_says_how_many() {
     writeln!(alice.child.stdin.as_mut().unwrap(), "quit").unwrap();
     assert!(first.end().success());
     assert!(second.try_wait().unwrap().is_none());
-    assert!(Command::new("kill").args(["-TERM", &second.id().to_string()]).status().unwrap().success());
+    assert!(status(Command::new("kill").args(["-TERM", &second.id().to_string()])).unwrap().success());
     assert!(second.end().success());
 }
 

@@ -9,7 +9,7 @@ use std::process::Command;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use blksched_report::{Detail, html};
-use blksched_testkit::Folder;
+use blksched_testkit::{Folder, output};
 use driver::Firefox;
 use serde_json::json;
 
@@ -84,7 +84,7 @@ fn on_paper(firefox: &mut Firefox, folder: &Folder) {
     if let Ok(to) = std::env::var("BLKSCHED_SHOTS") {
         std::fs::copy(&file, PathBuf::from(to).join("firefox.pdf")).unwrap();
     }
-    let Ok(read) = Command::new("pdftotext").args(["-layout"]).arg(&file).arg("-").output() else {
+    let Ok(read) = output(Command::new("pdftotext").args(["-layout"]).arg(&file).arg("-")) else {
         println!("skipped: what is printed was not read; poppler-utils is not installed");
         return;
     };

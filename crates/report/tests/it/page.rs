@@ -10,7 +10,7 @@ use blksched_report::{Detail, MOST_BYTES, html, modules};
 #[test]
 fn the_modules_types_hold() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
-    let Ok(checked) = Command::new("tsc").arg("--project").arg(&folder).output() else {
+    let Ok(checked) = blksched_testkit::output(Command::new("tsc").arg("--project").arg(&folder)) else {
         println!("skipped: no tsc; node-typescript is not installed");
         return;
     };

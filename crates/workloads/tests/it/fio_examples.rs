@@ -71,7 +71,8 @@ const DISK_SECTORS: u64 = 1 << 34;
 /// The examples and that fio runs, or `None` with a printed reason.
 fn examples() -> Option<Vec<PathBuf>> {
     let folder = EXAMPLES.iter().map(Path::new).find(|folder| folder.is_dir());
-    let fio = Command::new("fio").arg("--version").stdout(Stdio::null()).status().is_ok_and(|s| s.success());
+    let fio =
+        blksched_testkit::status(Command::new("fio").arg("--version").stdout(Stdio::null())).is_ok_and(|s| s.success());
     let Some(folder) = folder.filter(|_| fio) else {
         let reason = "the Debian packages fio and fio-examples are not installed";
         assert!(std::env::var_os("BLKSCHED_REQUIRE_FIO").is_none(), "{reason}");
@@ -88,7 +89,8 @@ fn examples() -> Option<Vec<PathBuf>> {
 
 fn accepted_by_fio(path: &Path) -> bool {
     let silent = || Stdio::null();
-    let status = Command::new("fio").arg("--parse-only").arg(path).stdout(silent()).stderr(silent()).status();
+    let status =
+        blksched_testkit::status(Command::new("fio").arg("--parse-only").arg(path).stdout(silent()).stderr(silent()));
     status.expect("fio ran before").success()
 }
 

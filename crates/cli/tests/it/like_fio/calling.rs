@@ -95,7 +95,7 @@ fn line(draws: &mut Draws) -> Vec<String> {
 }
 
 fn fio(folder: &Folder, words: &[&str]) -> Output {
-    Command::new("fio").current_dir(&**folder).args(words).output().expect("fio runs")
+    blksched_testkit::output(Command::new("fio").current_dir(&**folder).args(words)).expect("fio runs")
 }
 
 /// Its result: the name, the options and the counts of each job.

@@ -2,14 +2,15 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use base64::Engine;
+use blksched_testkit::{Process, output};
 use serde_json::{Value, json};
 
 /// A page in a browser.
 pub struct Browser {
-    child: Child,
+    _process: Process,
     to: ChildStdin,
     from: BufReader<ChildStdout>,
     session: String,
@@ -20,7 +21,7 @@ pub struct Browser {
 
 /// The browser's name, if there is one.
 pub fn program() -> Option<&'static str> {
-    let is_here = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    let is_here = |name: &&str| output(Command::new(name).arg("--version")).is_ok_and(|out| out.status.success());
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find(is_here)
 }
 
@@ -36,9 +37,10 @@ impl Browser {
         );
         let mut command = Command::new("sh");
         command.args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command.spawn().expect("sh is here");
-        let (to, from) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        let mut browser = Browser { child, to, from, session: String::new(), next: 0, complaints: Vec::new() };
+        let mut process = Process::spawn(&mut command);
+        let (to, from) = (process.stdin.take().unwrap(), BufReader::new(process.stdout.take().unwrap()));
+        let mut browser =
+            Browser { _process: process, to, from, session: String::new(), next: 0, complaints: Vec::new() };
         let made = browser.ask("Target.createTarget", json!({ "url": "about:blank" }));
         let target = made["targetId"].as_str().unwrap().to_owned();
         let attached = browser.ask("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
@@ -169,13 +171,5 @@ impl Browser {
         }
         self.ask("Input.dispatchMouseEvent", parameters);
         self.settle();
-    }
-}
-
-impl Drop for Browser {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

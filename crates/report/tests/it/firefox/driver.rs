@@ -3,8 +3,9 @@
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
+use blksched_testkit::{Process, output, status};
 use serde_json::{Value, json};
 
 /// Settings before it starts: no page, no update and no telemetry uses the network.
@@ -27,14 +28,14 @@ user_pref("layout.css.prefers-color-scheme.content-override", 1);
 
 /// A page in Firefox.
 pub struct Firefox {
-    child: Child,
+    _process: Process,
     socket: TcpStream,
     next: u64,
 }
 
 /// The browser's name, if it is installed.
 pub fn program() -> Option<&'static str> {
-    let is_here = |name: &&str| Command::new(name).arg("--version").output().is_ok_and(|out| out.status.success());
+    let is_here = |name: &&str| output(Command::new(name).arg("--version")).is_ok_and(|out| out.status.success());
     ["firefox-esr", "firefox"].into_iter().find(is_here)
 }
 
@@ -46,9 +47,9 @@ impl Firefox {
         let mut command = Command::new(program().expect("somebody has looked"));
         command.args(["--headless", "--no-remote", "--marionette", "--remote-allow-system-access", "--profile"]);
         command.arg(profile).env("HOME", profile).env("MOZ_CRASHREPORTER_DISABLE", "1");
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let process = Process::spawn(command.stdout(Stdio::null()).stderr(Stdio::null()));
         let socket = connected(profile);
-        let mut firefox = Firefox { child, socket, next: 0 };
+        let mut firefox = Firefox { _process: process, socket, next: 0 };
         let hello = firefox.read();
         assert_eq!(hello["marionetteProtocol"], 3, "{hello}");
         firefox.ask("WebDriver:NewSession", json!({ "capabilities": {} }));
@@ -131,14 +132,6 @@ impl Firefox {
     }
 }
 
-impl Drop for Firefox {
-    fn drop(&mut self) {
-        // It may have ended by itself.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Connects to the port that it chose and wrote to a file.
 fn connected(profile: &Path) -> TcpStream {
     let file = profile.join("MarionetteActivePort");
@@ -154,5 +147,5 @@ fn connected(profile: &Path) -> TcpStream {
 
 /// A tenth of a second.
 fn pause() {
-    Command::new("sleep").arg("0.1").status().expect("sleep is here");
+    status(Command::new("sleep").arg("0.1")).expect("sleep is here");
 }
