@@ -1,10 +1,6 @@
 //! The contract between a queue and an elevator.
 //! **In the kernel** `elevator_type`, `elevator_ops`, `elevator_mq_ops`.
 
-#![doc(alias = "elevator_type")]
-#![doc(alias = "elevator_ops")]
-#![doc(alias = "elevator_mq_ops")]
-
 pub use crate::answer::{Admission, Dispatch, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::{End, Index, Listener, Reason};
 pub use crate::facts::DeviceFacts;

@@ -6,8 +6,6 @@
 //!
 //! **In the kernel** `bio`, `request`.
 
-#![doc(alias = "bio")]
-
 use core::ops::Deref;
 
 use crate::time::Instant;

@@ -11,7 +11,7 @@
 //! | size | `size.rs` | files, functions and lines stay short |
 //! | words | `words.rs` | no leftovers, no words that hide states |
 //! | markdown | `markdown.rs` | one title, no trailing blanks, a short README |
-//! | aliases | `aliases.rs` | each mechanism of an elevator is found by its kernel's names |
+//! | kernel names | `kernel_names.rs` | each mechanism of an elevator is found by its kernel's names |
 //! | names | `names.rs` | few types share their name with two others |
 //! | circles | `circles.rs` | no circular dependencies between files of a crate |
 //! | programs | `programs.rs` | few tests start our program as a process |
@@ -19,11 +19,11 @@
 //! | layers | `layers.rs` | state and decisions do not know the elevator |
 //! | links | `links.rs` | every link, and every mention of a rule in docs/behaviour, lands |
 
-mod aliases;
 mod arrows;
 mod circles;
 mod clock;
 mod head;
+mod kernel_names;
 mod layers;
 mod links;
 mod maps;
@@ -101,7 +101,7 @@ fn run() -> Result<Verdict> {
 /// Applies every rule to the whole tree.
 fn findings(tree: &Tree) -> Vec<Finding> {
     let mut findings: Vec<Finding> = tree.unparsed().collect();
-    findings.extend(aliases::check(tree));
+    findings.extend(kernel_names::check(tree));
     findings.extend(arrows::check(tree));
     findings.extend(circles::check(tree));
     findings.extend(clock::check(tree));
@@ -150,8 +150,18 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "aliases", "arrows", "circles", "clock", "head", "layers", "links", "maps", "markdown", "outside",
-                "parse", "words"
+                "arrows",
+                "circles",
+                "clock",
+                "head",
+                "kernel names",
+                "layers",
+                "links",
+                "maps",
+                "markdown",
+                "outside",
+                "parse",
+                "words"
             ]
         );
     }

@@ -4,12 +4,6 @@
 //! the one behind it or the one before it is next; after the last comes the first.
 //! **In the kernel** `elv_rb_find`, `elv_rb_former_request`, `elv_rb_latter_request`, `elv_rb_add`, `elv_rb_del`.
 
-#![doc(alias = "elv_rb_find")]
-#![doc(alias = "elv_rb_former_request")]
-#![doc(alias = "elv_rb_latter_request")]
-#![doc(alias = "elv_rb_add")]
-#![doc(alias = "elv_rb_del")]
-
 use crate::elevator::{Lookup, Neighbours};
 use crate::index::{Forest, Root};
 use crate::request::{Bio, RequestId, Sector};

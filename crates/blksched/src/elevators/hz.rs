@@ -2,8 +2,6 @@
 //!
 //! **In the kernel** `CONFIG_HZ`.
 
-#![doc(alias = "CONFIG_HZ")]
-
 use crate::entry::{Mechanism, Variant};
 
 const HZ_100: Variant = Variant { name: "100", doc: "10 ms ticks: servers" };

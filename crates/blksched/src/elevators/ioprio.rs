@@ -7,12 +7,6 @@
 //! docs/behaviour/elevators-4.19-5.15.md#x1.
 //! **In the kernel** `ioprio_class`, `IOPRIO_CLASS_RT`, `IOPRIO_CLASS_BE`, `IOPRIO_CLASS_IDLE`, `IOPRIO_PRIO_CLASS`.
 
-#![doc(alias = "ioprio_class")]
-#![doc(alias = "IOPRIO_CLASS_RT")]
-#![doc(alias = "IOPRIO_CLASS_BE")]
-#![doc(alias = "IOPRIO_CLASS_IDLE")]
-#![doc(alias = "IOPRIO_PRIO_CLASS")]
-
 use crate::mechanism;
 use crate::queue::merge::Kin;
 use crate::request::{Class, Priority};

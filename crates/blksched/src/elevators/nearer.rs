@@ -7,9 +7,6 @@
 //! anticipatory scheduler, CFQ and BFQ.
 //! **In the kernel** `back_seek_max`, `back_seek_penalty`.
 
-#![doc(alias = "back_seek_max")]
-#![doc(alias = "back_seek_penalty")]
-
 use crate::request::Sector;
 
 /// How far back the arm may turn, and at what cost.

@@ -6,8 +6,6 @@
 //! nothing.
 //! **In the kernel** `blk_bio_list_merge`.
 
-#![doc(alias = "blk_bio_list_merge")]
-
 use crate::explain::End;
 use crate::index::List;
 use crate::queue::merge::first_beside;

@@ -4,9 +4,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c3, docs/behaviour/elevators-6.1.md#b4.
 //! **In the kernel** `cfq_choose_req`, `bfq_choose_req`.
 
-#![doc(alias = "cfq_choose_req")]
-#![doc(alias = "bfq_choose_req")]
-
 use super::nearer::TurningBack;
 use crate::index::Forest;
 use crate::request::{Request, RequestId, Sector};

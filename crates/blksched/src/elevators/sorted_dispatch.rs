@@ -8,10 +8,6 @@
 //! instead). It holds more than one request only after aliases were forced out.
 //! **In the kernel** `elv_dispatch_sort`, `elv_dispatch_add_tail`, `elv_next_request`.
 
-#![doc(alias = "elv_dispatch_sort")]
-#![doc(alias = "elv_dispatch_add_tail")]
-#![doc(alias = "elv_next_request")]
-
 use crate::elevator::Cx;
 use crate::index::List;
 use crate::request::{RequestId, Requests, Sector};

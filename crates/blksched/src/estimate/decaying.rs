@@ -5,8 +5,6 @@
 //! **Costs when wrong** every idle decision.
 //! **In the kernel** `cfq_ttime`.
 
-#![doc(alias = "cfq_ttime")]
-
 /// Fixed-point sums of samples, each worth 7/8 of the one after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decaying {

@@ -6,10 +6,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
 //! **In the kernel** `cfq_update_io_seektime`, `as_update_seekdist`, `seek_mean`.
 
-#![doc(alias = "cfq_update_io_seektime")]
-#![doc(alias = "as_update_seekdist")]
-#![doc(alias = "seek_mean")]
-
 use super::Decaying;
 use crate::request::Sector;
 

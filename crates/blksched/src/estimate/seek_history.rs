@@ -7,12 +7,6 @@
 //! **In the kernel** `seek_history`, `CFQQ_SEEKY`, `BFQQ_SEEKY`, `CFQQ_SEEK_THR`, `CFQQ_SECT_THR_NONROT`,
 //! `BFQQ_SECT_THR_NONROT`.
 
-#![doc(alias = "CFQQ_SEEKY")]
-#![doc(alias = "BFQQ_SEEKY")]
-#![doc(alias = "CFQQ_SEEK_THR")]
-#![doc(alias = "CFQQ_SECT_THR_NONROT")]
-#![doc(alias = "BFQQ_SECT_THR_NONROT")]
-
 use crate::request::Sector;
 
 /// A start farther than this \[sectors\] from the last end counts as a seek.

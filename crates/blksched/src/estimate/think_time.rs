@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
 //! **In the kernel** `ttime`, `cfq_update_io_thinktime`, `as_update_thinktime`.
 
-#![doc(alias = "ttime")]
-#![doc(alias = "cfq_update_io_thinktime")]
-#![doc(alias = "as_update_thinktime")]
-
 use super::Decaying;
 
 /// A process's think time \[ticks\].

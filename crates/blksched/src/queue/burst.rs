@@ -4,9 +4,6 @@
 //! falls asleep for a request slot sends no more until it is awake.
 //! **In the kernel** `blk_start_plug`, `blk_finish_plug`.
 
-#![doc(alias = "blk_start_plug")]
-#![doc(alias = "blk_finish_plug")]
-
 use super::{BlockQueue, Listener, NoListener, Submitted};
 use crate::request::{Bio, SubmitterId};
 use crate::time::Instant;

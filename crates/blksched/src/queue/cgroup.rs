@@ -9,10 +9,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#o.
 //! **In the kernel** `blk_throtl_bio`, `blkcg_set_ioprio`, `submit_bio_noacct`.
 
-#![doc(alias = "blk_throtl_bio")]
-#![doc(alias = "blkcg_set_ioprio")]
-#![doc(alias = "submit_bio_noacct")]
-
 use alloc::collections::BTreeMap;
 use alloc::string::String;
 

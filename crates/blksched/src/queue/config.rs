@@ -2,9 +2,6 @@
 //!
 //! **In the kernel** `queue_limits`, `max_sectors_kb`.
 
-#![doc(alias = "queue_limits")]
-#![doc(alias = "max_sectors_kb")]
-
 use super::dispatch_list::Driver;
 use super::plug::Plugging;
 use super::slots::Slots;

@@ -3,10 +3,6 @@
 //! **Origin** since blk-mq docs/behaviour/blk-mq-6.x.md#c.
 //! **In the kernel** `bio_endio`, `blk_update_request`, `blk_mq_end_request`.
 
-#![doc(alias = "bio_endio")]
-#![doc(alias = "blk_update_request")]
-#![doc(alias = "blk_mq_end_request")]
-
 use super::{BlockQueue, Delivery, Listener, Outcome, QueueState};
 use crate::explain::Reason;
 use crate::request::{Carried, Fragment, RequestId};

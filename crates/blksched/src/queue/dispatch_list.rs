@@ -8,12 +8,6 @@
 //! **In the kernel** `hctx`, `blk_mq_hw_ctx`, `blk_mq_dispatch_rq_list`, `blk_mq_sched_dispatch_requests`,
 //! `blk_mq_request_bypass_insert`.
 
-#![doc(alias = "hctx")]
-#![doc(alias = "blk_mq_hw_ctx")]
-#![doc(alias = "blk_mq_dispatch_rq_list")]
-#![doc(alias = "blk_mq_sched_dispatch_requests")]
-#![doc(alias = "blk_mq_request_bypass_insert")]
-
 use crate::request::{Op, RequestId, Requests};
 use alloc::collections::VecDeque;
 

@@ -8,11 +8,6 @@
 //! implemented: no mail or recording needs them).
 //! **In the kernel** `blk_insert_flush`, `blk_kick_flush`, `flush_end_io`, `flush_data_in_flight`.
 
-#![doc(alias = "blk_insert_flush")]
-#![doc(alias = "blk_kick_flush")]
-#![doc(alias = "flush_end_io")]
-#![doc(alias = "flush_data_in_flight")]
-
 use alloc::vec::Vec;
 
 use crate::request::{Bio, Fragment, RequestId, Tag};

@@ -4,9 +4,6 @@
 //! with the default weight, below the root. A new elevator is told of all groups, parents first, right after `attach`.
 //! **In the kernel** `blkcg_gq`, `blkg_create`.
 
-#![doc(alias = "blkcg_gq")]
-#![doc(alias = "blkg_create")]
-
 use alloc::vec::Vec;
 
 use super::{BlockQueue, Listener};

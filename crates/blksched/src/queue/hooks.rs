@@ -3,9 +3,6 @@
 //!
 //! **In the kernel** `elevator_ops`, `elevator_mq_ops`.
 
-#![doc(alias = "elevator_ops")]
-#![doc(alias = "elevator_mq_ops")]
-
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

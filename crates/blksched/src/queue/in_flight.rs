@@ -5,12 +5,6 @@
 //! **In the kernel** `blk_mq_start_request`, `blk_mq_requeue_request`, `blk_mq_free_request`,
 //! `blk_mq_complete_request`, `elv_completed_request`.
 
-#![doc(alias = "blk_mq_start_request")]
-#![doc(alias = "blk_mq_requeue_request")]
-#![doc(alias = "blk_mq_free_request")]
-#![doc(alias = "blk_mq_complete_request")]
-#![doc(alias = "elv_completed_request")]
-
 use super::{BlockQueue, Listener};
 use crate::explain::Reason;
 use crate::request::{Bio, FlightKey, InFlight, NotInFlight, Op, RequestId, Sector, Stage};

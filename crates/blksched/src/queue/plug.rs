@@ -12,19 +12,6 @@
 //! `generic_unplug_device`, `unplug_thresh`, `blk_add_rq_to_plug`, `blk_unplug`, `blk_mq_bio_list_merge`,
 //! `blk_remove_plug`, `unplug_delay`.
 
-#![doc(alias = "blk_plug")]
-#![doc(alias = "blk_start_plug")]
-#![doc(alias = "blk_finish_plug")]
-#![doc(alias = "blk_attempt_plug_merge")]
-#![doc(alias = "blk_plug_device")]
-#![doc(alias = "generic_unplug_device")]
-#![doc(alias = "unplug_thresh")]
-#![doc(alias = "blk_add_rq_to_plug")]
-#![doc(alias = "blk_unplug")]
-#![doc(alias = "blk_mq_bio_list_merge")]
-#![doc(alias = "blk_remove_plug")]
-#![doc(alias = "unplug_delay")]
-
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 

@@ -9,17 +9,6 @@
 //! **In the kernel** `get_request`, `request_list`, `freed_request`, `ioc_batching`, `blk_set_queue_full`,
 //! `nr_batch_requests`, `BLK_BATCH_REQ`, `BLK_BATCH_TIME`, `ioc_set_batching`, `__freed_request`.
 
-#![doc(alias = "get_request")]
-#![doc(alias = "request_list")]
-#![doc(alias = "freed_request")]
-#![doc(alias = "ioc_batching")]
-#![doc(alias = "blk_set_queue_full")]
-#![doc(alias = "nr_batch_requests")]
-#![doc(alias = "BLK_BATCH_REQ")]
-#![doc(alias = "BLK_BATCH_TIME")]
-#![doc(alias = "ioc_set_batching")]
-#![doc(alias = "__freed_request")]
-
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 

@@ -2,9 +2,6 @@
 //!
 //! **In the kernel** `BLK_MQ_INSERT_AT_HEAD`, `blk_mq_sched_insert_requests`.
 
-#![doc(alias = "BLK_MQ_INSERT_AT_HEAD")]
-#![doc(alias = "blk_mq_sched_insert_requests")]
-
 use super::merge::Attempt;
 use super::split::SplitPiece;
 use super::{BlockQueue, Listener, Submitted};

@@ -5,10 +5,6 @@
 //! **Origin** since blk-mq docs/behaviour/blk-mq-6.x.md#d7.
 //! **In the kernel** `elv_requeue_request`, `blk_mq_requeue_request`, `blk_mq_requeue_work`.
 
-#![doc(alias = "elv_requeue_request")]
-#![doc(alias = "blk_mq_requeue_request")]
-#![doc(alias = "blk_mq_requeue_work")]
-
 use super::dispatch_list::From;
 use super::{BlockQueue, Listener};
 use crate::elevator::Insert;

@@ -10,12 +10,6 @@
 //! **In the kernel** `blk_flush_queue`, `blk_flush_complete_seq`, `blk_kick_flush`, `flush_pending_idx`,
 //! `flush_data_in_flight`.
 
-#![doc(alias = "blk_flush_queue")]
-#![doc(alias = "blk_flush_complete_seq")]
-#![doc(alias = "blk_kick_flush")]
-#![doc(alias = "flush_pending_idx")]
-#![doc(alias = "flush_data_in_flight")]
-
 use alloc::vec::Vec;
 
 use crate::request::{RequestId, Table};

@@ -3,8 +3,6 @@
 //!
 //! **In the kernel** `blk_mq_submit_bio`.
 
-#![doc(alias = "blk_mq_submit_bio")]
-
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::format;

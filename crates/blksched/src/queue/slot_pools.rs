@@ -2,11 +2,6 @@
 //!
 //! **In the kernel** `get_request`, `__blk_mq_alloc_requests`, `blk_queue_congested`, `elv_may_queue`.
 
-#![doc(alias = "get_request")]
-#![doc(alias = "__blk_mq_alloc_requests")]
-#![doc(alias = "blk_queue_congested")]
-#![doc(alias = "elv_may_queue")]
-
 use alloc::boxed::Box;
 
 use super::pools::Pools;

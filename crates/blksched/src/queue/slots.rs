@@ -4,10 +4,6 @@
 //! **Origin** since blk-mq docs/behaviour/blk-mq-6.x.md#s.
 //! **In the kernel** `nr_requests`, `blk_mq_update_nr_requests`, `async_depth`.
 
-#![doc(alias = "nr_requests")]
-#![doc(alias = "blk_mq_update_nr_requests")]
-#![doc(alias = "async_depth")]
-
 use super::mq::tag_map::word_shift;
 use super::mq::{MqEra, TagOrder};
 use crate::time::Span;

@@ -4,13 +4,6 @@
 //! **In the kernel** `bio_split`, `blk_queue_split`, `bio_split_rw`, `bio_split_to_limits`, `__blk_queue_split`,
 //! `blk_bio_segment_split`.
 
-#![doc(alias = "bio_split")]
-#![doc(alias = "blk_queue_split")]
-#![doc(alias = "bio_split_rw")]
-#![doc(alias = "bio_split_to_limits")]
-#![doc(alias = "__blk_queue_split")]
-#![doc(alias = "blk_bio_segment_split")]
-
 use crate::request::{Bio, SplitId};
 
 /// The part of a split bio that something is.

@@ -4,14 +4,6 @@
 //! **In the kernel** `submit_bio`, `blk_mq_submit_bio`, `__make_request`, `blk_queue_bio`, `elv_insert`,
 //! `__elv_add_request`, `blk_mq_sched_insert_request`.
 
-#![doc(alias = "submit_bio")]
-#![doc(alias = "blk_mq_submit_bio")]
-#![doc(alias = "__make_request")]
-#![doc(alias = "blk_queue_bio")]
-#![doc(alias = "elv_insert")]
-#![doc(alias = "__elv_add_request")]
-#![doc(alias = "blk_mq_sched_insert_request")]
-
 use alloc::collections::VecDeque;
 
 use super::merge::{Attempt, Gate, Merging, OnInsert};

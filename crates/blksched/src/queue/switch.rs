@@ -5,12 +5,6 @@
 //! of their completion. Flushes belong to the queue and continue.
 //! **In the kernel** `elevator_switch`, `elv_iosched_store`, `elevator_init_mq`, `elv_quiesce_start`, `elevator_init`.
 
-#![doc(alias = "elevator_switch")]
-#![doc(alias = "elv_iosched_store")]
-#![doc(alias = "elevator_init_mq")]
-#![doc(alias = "elv_quiesce_start")]
-#![doc(alias = "elevator_init")]
-
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 

@@ -6,9 +6,6 @@
 //! **Origin** docs/behaviour/blk-mq-6.x.md#p.3, #t5 and #t8.
 //! **In the kernel** `blk_mq_get_tag`, `rq_qos_wait`.
 
-#![doc(alias = "blk_mq_get_tag")]
-#![doc(alias = "rq_qos_wait")]
-
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 

@@ -8,9 +8,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#q8, #q9, #amendment-q8 and #amendment-q9. Recordings show every wake-up.
 //! **In the kernel** `__get_request_wait`, `blkdev_release_request`.
 
-#![doc(alias = "__get_request_wait")]
-#![doc(alias = "blkdev_release_request")]
-
 use super::mq::Task;
 use super::split::SplitPiece;
 use crate::request::{Bio, Dir};

@@ -5,12 +5,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#k8 and, forgiveness, #k7.
 //! **In the kernel** `iocg_incur_debt`, `iocg_pay_debt`, `ioc_forgive_debts`, `iocg_kick_delay`, `abs_vdebt`.
 
-#![doc(alias = "iocg_incur_debt")]
-#![doc(alias = "iocg_pay_debt")]
-#![doc(alias = "ioc_forgive_debts")]
-#![doc(alias = "iocg_kick_delay")]
-#![doc(alias = "abs_vdebt")]
-
 use alloc::vec::Vec;
 
 use super::state::Forgiveness;

@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#k6.
 //! **In the kernel** `iocg_kick_waitq`, `iocg_wake_fn`, `iocg_waitq_timer_fn`.
 
-#![doc(alias = "iocg_kick_waitq")]
-#![doc(alias = "iocg_wake_fn")]
-#![doc(alias = "iocg_waitq_timer_fn")]
-
 use alloc::vec::Vec;
 
 use super::weights::{ratio, ratio_up};

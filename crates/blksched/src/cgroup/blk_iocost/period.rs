@@ -6,11 +6,6 @@
 //! donors have donated.
 //! **In the kernel** `ioc_timer_fn`, `ioc_check_iocgs`, `ioc_lat_stat`, `period_at`.
 
-#![doc(alias = "ioc_timer_fn")]
-#![doc(alias = "ioc_check_iocgs")]
-#![doc(alias = "ioc_lat_stat")]
-#![doc(alias = "period_at")]
-
 use alloc::vec::Vec;
 
 use super::state::SharesFollow;

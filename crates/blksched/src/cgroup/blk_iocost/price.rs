@@ -5,9 +5,6 @@
 //! **In the kernel** `calc_vtime_cost`, `calc_vtime_cost_builtin`.
 //! **Origin** docs/behaviour/cgroup-io.md#k3.
 
-#![doc(alias = "calc_vtime_cost")]
-#![doc(alias = "calc_vtime_cost_builtin")]
-
 use super::IoCost;
 use crate::request::{Bio, Dir, Op};
 

@@ -4,10 +4,6 @@
 //! **In the kernel** `struct ioc`, `struct ioc_gq`, `struct ioc_now`.
 //! **Origin** docs/behaviour/cgroup-io.md#k.
 
-#![doc(alias = "ioc")]
-#![doc(alias = "ioc_gq")]
-#![doc(alias = "ioc_now")]
-
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 

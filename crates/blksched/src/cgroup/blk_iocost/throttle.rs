@@ -7,11 +7,6 @@
 //! **Costs when wrong** The step back is computed in 32 bits: for weights above 2621 it is not a quarter.
 //! **In the kernel** `ioc_rqos_throttle`, `adjust_inuse_and_calc_cost`, `abs_cost_to_cost`, `iocg_commit_bio`.
 
-#![doc(alias = "ioc_rqos_throttle")]
-#![doc(alias = "adjust_inuse_and_calc_cost")]
-#![doc(alias = "abs_cost_to_cost")]
-#![doc(alias = "iocg_commit_bio")]
-
 use alloc::vec::Vec;
 
 use super::price::Priced;

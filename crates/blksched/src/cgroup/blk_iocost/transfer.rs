@@ -5,8 +5,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#k7, step d. Inner nodes are the ancestors of donors alone, root included.
 //! **In the kernel** `transfer_surpluses`.
 
-#![doc(alias = "transfer_surpluses")]
-
 use alloc::vec::Vec;
 
 use super::usage::Donor;

@@ -7,8 +7,6 @@
 //! taken for one that used none, and donates everything for a period.
 //! **In the kernel** `hweight_after_donation`.
 
-#![doc(alias = "hweight_after_donation")]
-
 use alloc::vec::Vec;
 
 use super::weights::ratio_up;

@@ -6,12 +6,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#k7, steps a and e to h, #k2 (class) and #k9.
 //! **In the kernel** `ioc_adjust_base_vrate`, `ioc_refresh_vrate`, `vtime_base_rate`, `busy_level`, `ioc_start_period`.
 
-#![doc(alias = "ioc_adjust_base_vrate")]
-#![doc(alias = "ioc_refresh_vrate")]
-#![doc(alias = "vtime_base_rate")]
-#![doc(alias = "busy_level")]
-#![doc(alias = "ioc_start_period")]
-
 use super::model::Class;
 use super::qos::MILLION;
 use super::state::PeriodLatencies;

@@ -7,13 +7,6 @@
 //! **In the kernel** `current_hweight`, `propagate_weights`, `hweight_inuse`, `iocg_activate`, `__propagate_weights`,
 //! `hweight_active`.
 
-#![doc(alias = "current_hweight")]
-#![doc(alias = "propagate_weights")]
-#![doc(alias = "hweight_inuse")]
-#![doc(alias = "iocg_activate")]
-#![doc(alias = "__propagate_weights")]
-#![doc(alias = "hweight_active")]
-
 use alloc::vec;
 use alloc::vec::Vec;
 

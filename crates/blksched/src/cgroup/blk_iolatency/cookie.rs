@@ -3,12 +3,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#l.
 //! **In the kernel** `scale_cookie`, `scale_cookie_change`, `check_scale_change`, `scale_amount`, `child_latency_info`.
 
-#![doc(alias = "scale_cookie")]
-#![doc(alias = "scale_cookie_change")]
-#![doc(alias = "check_scale_change")]
-#![doc(alias = "scale_amount")]
-#![doc(alias = "child_latency_info")]
-
 use crate::request::GroupId;
 use crate::time::{Instant, Span};
 

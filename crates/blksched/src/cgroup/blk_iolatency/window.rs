@@ -5,9 +5,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#l.
 //! **In the kernel** `latency_sum_ok`, `iolatency_record_time`.
 
-#![doc(alias = "latency_sum_ok")]
-#![doc(alias = "iolatency_record_time")]
-
 use crate::time::Span;
 
 const LENGTHS: core::ops::RangeInclusive<Span> = Span::from_ms(100)..=Span::from_secs(1);

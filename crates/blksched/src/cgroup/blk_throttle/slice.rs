@@ -9,22 +9,6 @@
 //! `throtl_slice_used`, `throtl_extend_slice`, `carryover_bytes`, `carryover_ios`, `tg_conf_updated`, `bytes_disp`,
 //! `io_disp`.
 
-#![doc(alias = "throtl_slice")]
-#![doc(alias = "tg_within_bps_limit")]
-#![doc(alias = "tg_within_iops_limit")]
-#![doc(alias = "throtl_trim_slice")]
-#![doc(alias = "throtl_charge_bio")]
-#![doc(alias = "throtl_start_new_slice")]
-#![doc(alias = "calculate_bytes_allowed")]
-#![doc(alias = "calculate_io_allowed")]
-#![doc(alias = "throtl_slice_used")]
-#![doc(alias = "throtl_extend_slice")]
-#![doc(alias = "carryover_bytes")]
-#![doc(alias = "carryover_ios")]
-#![doc(alias = "tg_conf_updated")]
-#![doc(alias = "bytes_disp")]
-#![doc(alias = "io_disp")]
-
 use crate::time::{Jiffies, Tick};
 
 /// The kernel's version.

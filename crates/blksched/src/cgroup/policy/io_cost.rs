@@ -6,9 +6,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#k.
 //! **In the kernel** `ioc_rqos_ops`, `ioc_rqos_throttle`.
 
-#![doc(alias = "ioc_rqos_ops")]
-#![doc(alias = "ioc_rqos_throttle")]
-
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 

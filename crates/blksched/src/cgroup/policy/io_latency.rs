@@ -6,9 +6,6 @@
 //! **Origin** docs/behaviour/cgroup-io.md#l.
 //! **In the kernel** `blkcg_iolatency_ops`, `blkcg_iolatency_throttle`.
 
-#![doc(alias = "blkcg_iolatency_ops")]
-#![doc(alias = "blkcg_iolatency_throttle")]
-
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 

@@ -10,13 +10,6 @@
 //! **In the kernel** `as_antic_waitreq`, `as_antic_waitnext`, `as_antic_stop`, `antic_status`, `as_antic_expired`,
 //! `as_antic_timeout`.
 
-#![doc(alias = "as_antic_waitreq")]
-#![doc(alias = "as_antic_waitnext")]
-#![doc(alias = "as_antic_stop")]
-#![doc(alias = "antic_status")]
-#![doc(alias = "as_antic_expired")]
-#![doc(alias = "as_antic_timeout")]
-
 use super::process::ProcessId;
 use crate::elevator::{Cx, IdleFor, Run};
 use crate::explain::Reason;

@@ -10,12 +10,6 @@
 //! **In the kernel** `as_batch_expired`, `as_change_batch`, `current_batch_expires`, `changed_batch`,
 //! `read_batch_expire`.
 
-#![doc(alias = "as_batch_expired")]
-#![doc(alias = "as_change_batch")]
-#![doc(alias = "current_batch_expires")]
-#![doc(alias = "changed_batch")]
-#![doc(alias = "read_batch_expire")]
-
 use super::write_batch::WriteBatch;
 use crate::request::{PerWaiter, Waiter};
 use crate::time::Tick;

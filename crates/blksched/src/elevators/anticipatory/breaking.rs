@@ -7,9 +7,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.8, in this order.
 //! **In the kernel** `as_can_break_anticipation`, `as_can_anticipate`.
 
-#![doc(alias = "as_can_break_anticipation")]
-#![doc(alias = "as_can_anticipate")]
-
 use super::exits::Exits;
 use crate::explain::WaitEnd;
 use crate::time::Tick;

@@ -7,10 +7,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.2, #a.5, #a.6, #e10.
 //! **In the kernel** `as_dispatch_request`, `as_choose_req`, `as_move_to_dispatch`.
 
-#![doc(alias = "as_dispatch_request")]
-#![doc(alias = "as_choose_req")]
-#![doc(alias = "as_move_to_dispatch")]
-
 use super::anticipate::Awaited;
 use super::batch::{self, BatchStage};
 use super::scheduler::Anticipatory;

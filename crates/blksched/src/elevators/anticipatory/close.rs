@@ -7,8 +7,6 @@
 //! the disk leaves the process that it waits for.
 //! **In the kernel** `as_close_req`.
 
-#![doc(alias = "as_close_req")]
-
 use crate::request::Sector;
 use crate::time::{Jiffies, Tick};
 

@@ -7,9 +7,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.4, #a.7, #a.8.
 //! **In the kernel** `exit_prob`, `exit_no_coop`.
 
-#![doc(alias = "exit_prob")]
-#![doc(alias = "exit_no_coop")]
-
 /// Moving averages over processes; 256: always.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Exits {

@@ -8,8 +8,6 @@
 //! each.
 //! **In the kernel** `as_fifo_expired`.
 
-#![doc(alias = "as_fifo_expired")]
-
 use crate::elevators::deadline::{Expiry, Fifo};
 use crate::request::{RequestId, Requests};
 use crate::time::{Instant, Jiffies, Span, Tick};

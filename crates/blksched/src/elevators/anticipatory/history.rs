@@ -9,14 +9,6 @@
 //! **In the kernel** `as_update_thinktime`, `as_update_seekdist`, `new_ttime_mean`, `ttime_mean`, `seek_mean`,
 //! `as_update_iohist`, `new_seek_mean`.
 
-#![doc(alias = "as_update_thinktime")]
-#![doc(alias = "as_update_seekdist")]
-#![doc(alias = "new_ttime_mean")]
-#![doc(alias = "ttime_mean")]
-#![doc(alias = "seek_mean")]
-#![doc(alias = "as_update_iohist")]
-#![doc(alias = "new_seek_mean")]
-
 use crate::request::Sector;
 use crate::time::Tick;
 

@@ -8,8 +8,6 @@
 //! **Costs when wrong** A process that reads backwards gets front merges only with its own last request.
 //! **In the kernel** `as_merge`.
 
-#![doc(alias = "as_merge")]
-
 use crate::request::{Dir, Waiter};
 
 /// The tree in which a bio of this direction is looked up.

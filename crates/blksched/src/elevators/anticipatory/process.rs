@@ -5,9 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.4.
 //! **In the kernel** `as_io_context`, `aic`.
 
-#![doc(alias = "as_io_context")]
-#![doc(alias = "aic")]
-
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 

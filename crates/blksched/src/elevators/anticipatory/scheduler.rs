@@ -8,13 +8,6 @@
 //! **In the kernel** `as_data`, `iosched_as`, `as_add_request`, `as_completed_request`, `as_merged_request`,
 //! `as_remove_queued_request`.
 
-#![doc(alias = "as_data")]
-#![doc(alias = "iosched_as")]
-#![doc(alias = "as_add_request")]
-#![doc(alias = "as_completed_request")]
-#![doc(alias = "as_merged_request")]
-#![doc(alias = "as_remove_queued_request")]
-
 use super::anticipate::{Anticipation, Awaited, Phase};
 use super::batch::{Batch, BatchStage, Lengths};
 use super::exits::Exits;

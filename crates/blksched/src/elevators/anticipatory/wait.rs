@@ -5,9 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.3, #a.8.
 //! **In the kernel** `as_can_anticipate`, `antic_expire`.
 
-#![doc(alias = "as_can_anticipate")]
-#![doc(alias = "antic_expire")]
-
 use super::anticipate::{Awaited, Phase};
 use super::breaking::{self, AtHand, Expectation, Sight};
 use super::close::{self, ClosenessInputs};

@@ -9,11 +9,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#a.9.
 //! **In the kernel** `update_write_batch`, `write_batch_count`, `write_batch_idled`, `write_batch_expire`.
 
-#![doc(alias = "update_write_batch")]
-#![doc(alias = "write_batch_count")]
-#![doc(alias = "write_batch_idled")]
-#![doc(alias = "write_batch_expire")]
-
 use crate::time::Tick;
 
 /// Whether the batch always had something to write.

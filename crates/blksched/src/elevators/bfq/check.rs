@@ -3,8 +3,6 @@
 //! **Rule** Every stored count is counted again after every call in a test.
 //! **In the kernel** `bfq_data`.
 
-#![doc(alias = "bfq_data")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::EntityPlace;
 use crate::request::Requests;

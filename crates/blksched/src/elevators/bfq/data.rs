@@ -2,8 +2,6 @@
 //!
 //! **In the kernel** `bfq_data`.
 
-#![doc(alias = "bfq_data")]
-
 use crate::elevator::{Cx, Run};
 use crate::elevators::bfq::device::Device;
 use crate::elevators::bfq::hierarchy::Hierarchy;

@@ -3,13 +3,6 @@
 //! **In the kernel** `iosched_bfq_mq`, `bfq_allow_bio_merge`, `bfq_bio_merge`, `bfq_request_merged`,
 //! `bfq_requests_merged`, `bfq_has_work`.
 
-#![doc(alias = "iosched_bfq_mq")]
-#![doc(alias = "bfq_allow_bio_merge")]
-#![doc(alias = "bfq_bio_merge")]
-#![doc(alias = "bfq_request_merged")]
-#![doc(alias = "bfq_requests_merged")]
-#![doc(alias = "bfq_has_work")]
-
 use alloc::vec::Vec;
 
 use super::Bfq;

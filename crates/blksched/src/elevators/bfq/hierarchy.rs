@@ -7,10 +7,6 @@
 //!
 //! **In the kernel** `bfq_sched_data`, and the subject of `bfq-wf2q.c` and of the groups in `bfq-cgroup.c`.
 
-#![doc(alias = "bfq_sched_data")]
-#![doc(alias = "bfq-wf2q.c")]
-#![doc(alias = "bfq-cgroup.c")]
-
 pub(crate) mod allowance;
 pub(crate) mod entity;
 pub(crate) mod groups;

@@ -3,9 +3,6 @@
 //! **Rule** A queue is on at most one list of a kind at a time, so links live in one table per kind.
 //! **In the kernel** `woken_list`, `burst_list_node`.
 
-#![doc(alias = "woken_list")]
-#![doc(alias = "burst_list_node")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::ids::Qid;

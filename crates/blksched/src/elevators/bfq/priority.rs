@@ -4,10 +4,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
 //! **In the kernel** `bfq_set_next_ioprio_data`, `bfq_ioprio_to_weight`, `bfq_weight_to_ioprio`.
 
-#![doc(alias = "bfq_set_next_ioprio_data")]
-#![doc(alias = "bfq_ioprio_to_weight")]
-#![doc(alias = "bfq_weight_to_ioprio")]
-
 use crate::elevators::ioprio::Ioprio;
 
 /// The weight of a process that never set a priority.

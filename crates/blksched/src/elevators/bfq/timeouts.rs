@@ -4,10 +4,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b0.
 //! **In the kernel** `bfq_timeout`, `jiffies`, `ktime_get_ns`.
 
-#![doc(alias = "bfq_timeout")]
-#![doc(alias = "jiffies")]
-#![doc(alias = "ktime_get_ns")]
-
 use crate::elevator::Cx;
 use crate::explain::Reason;
 use crate::request::{Request, RequestId};

@@ -2,8 +2,6 @@
 //!
 //! **In the kernel** `iosched`.
 
-#![doc(alias = "iosched")]
-
 use crate::kernel::{Kernel, Kernels, RHEL_8_3, V7_3};
 use crate::time::{Jiffies, Span};
 use crate::tunables;

@@ -3,8 +3,6 @@
 //! **Rule** Every stored count is counted again after every call in a test.
 //! **In the kernel** `cfq_data`.
 
-#![doc(alias = "cfq_data")]
-
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::rules::Grouping;
 use crate::request::Requests;

@@ -2,8 +2,6 @@
 //!
 //! **In the kernel** `cfq_data`.
 
-#![doc(alias = "cfq_data")]
-
 use crate::elevator::{Cx, IdleFor, Run};
 use crate::elevators::cfq::ids::{Pid, Qid};
 use crate::elevators::cfq::rules::Mechanisms;

@@ -3,14 +3,6 @@
 //! **In the kernel** `iosched_cfq`, `cfq_forced_dispatch`, `cfq_merge`, `cfq_allow_merge`, `cfq_allow_bio_merge`,
 //! `cfq_activate_request`, `cfq_deactivate_request`.
 
-#![doc(alias = "iosched_cfq")]
-#![doc(alias = "cfq_forced_dispatch")]
-#![doc(alias = "cfq_merge")]
-#![doc(alias = "cfq_allow_merge")]
-#![doc(alias = "cfq_allow_bio_merge")]
-#![doc(alias = "cfq_activate_request")]
-#![doc(alias = "cfq_deactivate_request")]
-
 use alloc::vec::Vec;
 
 use super::Cfq;

@@ -2,8 +2,6 @@
 //!
 //! **In the kernel** `iosched`.
 
-#![doc(alias = "iosched")]
-
 use crate::elevators::nearer::TurningBack;
 use crate::kernel::{Kernel, Kernels};
 use crate::request::PerWaiter;

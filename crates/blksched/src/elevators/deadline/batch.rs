@@ -9,10 +9,6 @@
 //! **Shown by** the mail's table: from 64 to 16 points a read's wait falls from 5 s to 0.2 s.
 //! **In the kernel** `fifo_batch`, `batching`, `seek_cost`.
 
-#![doc(alias = "fifo_batch")]
-#![doc(alias = "batching")]
-#![doc(alias = "seek_cost")]
-
 use crate::mechanism;
 
 mechanism! {

@@ -8,10 +8,6 @@
 //! stall.
 //! **In the kernel** `writes_starved`, `starved`, `deadline_dispatch_requests`.
 
-#![doc(alias = "writes_starved")]
-#![doc(alias = "starved")]
-#![doc(alias = "deadline_dispatch_requests")]
-
 use crate::elevator::Cx;
 use crate::explain::Reason;
 use crate::request::Dir;

@@ -7,12 +7,6 @@
 //! docs/behaviour/elevators-4.20.md#d420.2 (one tick earlier).
 //! **In the kernel** `deadline_check_fifo`, `fifo_expire`, `read_expire`, `write_expire`, `fifo_list`.
 
-#![doc(alias = "deadline_check_fifo")]
-#![doc(alias = "fifo_expire")]
-#![doc(alias = "read_expire")]
-#![doc(alias = "write_expire")]
-#![doc(alias = "fifo_list")]
-
 use crate::index::List;
 use crate::mechanism;
 use crate::request::{RequestId, Requests};

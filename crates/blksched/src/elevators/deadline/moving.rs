@@ -9,9 +9,6 @@
 //! `read_expire` says.
 //! **In the kernel** `deadline_move_requests`, `deadline_move_to_dispatch`.
 
-#![doc(alias = "deadline_move_requests")]
-#![doc(alias = "deadline_move_to_dispatch")]
-
 use super::batch::{Budget, Cost};
 use super::direction::Starved;
 use super::expiry::{Expiry, Fifo};

@@ -10,13 +10,6 @@
 //! **In the kernel** `sort_list`, `deadline_add_drq_rb`, `deadline_find_drq_rb`, `deadline_add_request`,
 //! `deadline_latter_request`, `deadline_merged_request`.
 
-#![doc(alias = "sort_list")]
-#![doc(alias = "deadline_add_drq_rb")]
-#![doc(alias = "deadline_find_drq_rb")]
-#![doc(alias = "deadline_add_request")]
-#![doc(alias = "deadline_latter_request")]
-#![doc(alias = "deadline_merged_request")]
-
 use crate::elevator::{Cx, Insert, Lookup};
 use crate::explain::{Index, Reason};
 use crate::index::{List, Tree};

@@ -7,16 +7,6 @@
 //! **In the kernel** `deadline_dispatch_requests`, `deadline_move_request`, `next_rq`, `deadline_merge`,
 //! `deadline_merged_requests`, `deadline_remove_request`, `last_sector`, `deadline_add_rq_rb`, `deadline_del_rq_rb`.
 
-#![doc(alias = "deadline_dispatch_requests")]
-#![doc(alias = "deadline_move_request")]
-#![doc(alias = "next_rq")]
-#![doc(alias = "deadline_merge")]
-#![doc(alias = "deadline_merged_requests")]
-#![doc(alias = "deadline_remove_request")]
-#![doc(alias = "last_sector")]
-#![doc(alias = "deadline_add_rq_rb")]
-#![doc(alias = "deadline_del_rq_rb")]
-
 use super::batch;
 use super::direction::Starved;
 use super::expiry::{Expiry, Fifo, InTicks, LastTick};

@@ -9,12 +9,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Timer".
 //! **In the kernel** `kyber_timer_fn`, `kyber_resize_domain`, `calculate_percentile`, `kyber_depth`, `domain_p99`.
 
-#![doc(alias = "kyber_timer_fn")]
-#![doc(alias = "kyber_resize_domain")]
-#![doc(alias = "calculate_percentile")]
-#![doc(alias = "kyber_depth")]
-#![doc(alias = "domain_p99")]
-
 use super::latency::Judged;
 use crate::explain::DepthChange;
 

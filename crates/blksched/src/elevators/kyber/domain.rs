@@ -11,14 +11,6 @@
 //! merging is most valuable.
 //! **In the kernel** `kyber_hctx_data`, `kyber_ctx_queue`, `kyber_sched_domain`, `kcq`, `rqs`, `rq_list`, `kcq_map`.
 
-#![doc(alias = "kyber_hctx_data")]
-#![doc(alias = "kyber_ctx_queue")]
-#![doc(alias = "kyber_sched_domain")]
-#![doc(alias = "kcq")]
-#![doc(alias = "rqs")]
-#![doc(alias = "rq_list")]
-#![doc(alias = "kcq_map")]
-
 use core::ops::{Index, IndexMut};
 
 use super::tokens::Tokens;

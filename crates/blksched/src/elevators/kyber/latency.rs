@@ -9,11 +9,6 @@
 //! **Costs when wrong** Two clocks would move depths on slow disks, where a kernel's hardly ever move.
 //! **In the kernel** `kyber_cpu_latency`, `add_latency_sample`, `flush_latency_buckets`, `KYBER_LATENCY_BUCKETS`.
 
-#![doc(alias = "kyber_cpu_latency")]
-#![doc(alias = "add_latency_sample")]
-#![doc(alias = "flush_latency_buckets")]
-#![doc(alias = "KYBER_LATENCY_BUCKETS")]
-
 use crate::explain::Latency;
 use crate::time::{Span, Tick};
 

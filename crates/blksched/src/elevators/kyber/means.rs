@@ -10,11 +10,6 @@
 //! **Costs when wrong** Here every window moves depths; later kernels' need 500 samples.
 //! **In the kernel** `kyber_stat_timer_fn`, `kyber_lat_status`, `kyber_adjust_rw_depth`, `kyber_adjust_other_depth`.
 
-#![doc(alias = "kyber_stat_timer_fn")]
-#![doc(alias = "kyber_lat_status")]
-#![doc(alias = "kyber_adjust_rw_depth")]
-#![doc(alias = "kyber_adjust_other_depth")]
-
 use super::domain::{DomainQueue, PerDomain};
 use super::tunables::KyberTunables;
 use crate::elevator::{Cx, IdleFor};

@@ -8,17 +8,6 @@
 //! `kyber_bio_merge`, `kyber_finish_request`, `kyber_has_work`, `kyber_depth_updated`, `kyber_limit_depth`,
 //! `kyber_prepare_request`.
 
-#![doc(alias = "kyber_queue_data")]
-#![doc(alias = "kyber_insert_requests")]
-#![doc(alias = "kyber_dispatch_request")]
-#![doc(alias = "kyber_completed_request")]
-#![doc(alias = "kyber_bio_merge")]
-#![doc(alias = "kyber_finish_request")]
-#![doc(alias = "kyber_has_work")]
-#![doc(alias = "kyber_depth_updated")]
-#![doc(alias = "kyber_limit_depth")]
-#![doc(alias = "kyber_prepare_request")]
-
 use super::domain::{DomainQueue, Domains, PerDomain};
 use super::means::Means;
 use super::statistics::Statistics;

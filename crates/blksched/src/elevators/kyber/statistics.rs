@@ -7,12 +7,6 @@
 //! set. (A real kernel's timer may fire a tick later: its wheel rounds.)
 //! **In the kernel** `kyber_timer_fn`, `KYBER_GOOD_BUCKETS`, `latency_buckets`, `read_lat_nsec`, `write_lat_nsec`.
 
-#![doc(alias = "kyber_timer_fn")]
-#![doc(alias = "KYBER_GOOD_BUCKETS")]
-#![doc(alias = "latency_buckets")]
-#![doc(alias = "read_lat_nsec")]
-#![doc(alias = "write_lat_nsec")]
-
 use super::depth::{self, Remembered};
 use super::domain::{DomainQueue, PerDomain};
 use super::latency::{Judged, Latencies};

@@ -14,14 +14,6 @@
 //! **In the kernel** `domain_tokens`, `kyber_get_domain_token`, `sbitmap_queue`, `kyber_domain_wake`, `domain_wait`,
 //! `rq_get_domain_token`, `rq_clear_domain_token`.
 
-#![doc(alias = "domain_tokens")]
-#![doc(alias = "kyber_get_domain_token")]
-#![doc(alias = "sbitmap_queue")]
-#![doc(alias = "kyber_domain_wake")]
-#![doc(alias = "domain_wait")]
-#![doc(alias = "rq_get_domain_token")]
-#![doc(alias = "rq_clear_domain_token")]
-
 use alloc::vec;
 use alloc::vec::Vec;
 

@@ -5,12 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#kyber "Dispatch".
 //! **In the kernel** `kyber_dispatch_cur_domain`, `cur_domain`, `batching`, `kyber_batch_size`, `flush_busy_kcq`.
 
-#![doc(alias = "kyber_dispatch_cur_domain")]
-#![doc(alias = "cur_domain")]
-#![doc(alias = "batching")]
-#![doc(alias = "kyber_batch_size")]
-#![doc(alias = "flush_busy_kcq")]
-
 use super::domain::{DOMAINS, DomainAnswer, DomainQueue, Domains, PerDomain};
 use crate::elevator::Cx;
 use crate::explain::{Domain, DomainTurn, Reason};

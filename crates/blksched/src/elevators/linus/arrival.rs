@@ -3,8 +3,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#n.
 //! **In the kernel** `elevator_noop_merge`.
 
-#![doc(alias = "elevator_noop_merge")]
-
 use super::search::{Found, View, Wanted};
 
 /// Searches from the last request to the first.

@@ -7,8 +7,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#k4.
 //! **In the kernel** `bh_rq_in_between`.
 
-#![doc(alias = "bh_rq_in_between")]
-
 use crate::request::Sector;
 
 /// Whether `at` belongs between a request and the one behind it.

@@ -5,8 +5,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#k1, #k2 and #k6.
 //! **In the kernel** `elevator_sequence`.
 
-#![doc(alias = "elevator_sequence")]
-
 use crate::index::List;
 use crate::request::{RequestId, Table};
 

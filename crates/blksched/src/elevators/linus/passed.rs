@@ -7,8 +7,6 @@
 //! **Shown by** a stream beside a lone read: each 64 KiB request costs the read 31, so 66 of them may pass.
 //! **In the kernel** `elevator_linus_merge`.
 
-#![doc(alias = "elevator_linus_merge")]
-
 use super::search::{Found, InsertAt, View, Wanted};
 
 /// The cost to a request of one inserted before it; a buffer that joins one there costs 1.

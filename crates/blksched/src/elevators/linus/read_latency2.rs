@@ -8,9 +8,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#r2 to #r4.
 //! **In the kernel** `elevator_linus_merge`, `max_bomb_segments`.
 
-#![doc(alias = "elevator_linus_merge")]
-#![doc(alias = "max_bomb_segments")]
-
 use super::search::{Found, InsertAt, View, Wanted};
 use crate::request::Dir;
 

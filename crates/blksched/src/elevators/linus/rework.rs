@@ -6,8 +6,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#w2 to #w4.
 //! **In the kernel** `elevator_linus_merge`.
 
-#![doc(alias = "elevator_linus_merge")]
-
 use super::search::{Found, InsertAt, View, Wanted};
 use crate::request::Dir;
 

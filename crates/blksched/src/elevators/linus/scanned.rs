@@ -6,9 +6,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#a2, #a3 and, of 2.5.38, #b2.
 //! **In the kernel** `elevator_linus_merge`, `elevator_linus_merge_cleanup`.
 
-#![doc(alias = "elevator_linus_merge")]
-#![doc(alias = "elevator_linus_merge_cleanup")]
-
 use super::search::{Found, InsertAt, View, Wanted};
 
 /// When a counter that is too small ends the search.

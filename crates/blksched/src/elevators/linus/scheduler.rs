@@ -7,9 +7,6 @@
 //! **Origin** docs/behaviour/elevator-linus.md#k6, #k7, #w1, #w5, #b1 and #b3.
 //! **In the kernel** `elevator_linus_merge_req`, `elevator_linus_add_request`.
 
-#![doc(alias = "elevator_linus_merge_req")]
-#![doc(alias = "elevator_linus_add_request")]
-
 use super::counters::Counters;
 use super::scanned::Short;
 use super::search::{Found, InsertAt, View, Wanted};

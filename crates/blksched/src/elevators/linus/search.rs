@@ -2,9 +2,6 @@
 //!
 //! **In the kernel** `elevator_linus_merge`, `elevator_linus_merge_req`.
 
-#![doc(alias = "elevator_linus_merge")]
-#![doc(alias = "elevator_linus_merge_req")]
-
 use super::between::lies_between;
 use super::counters::Counters;
 use crate::explain::End;

@@ -9,10 +9,6 @@
 //! **Costs when wrong** If a refusal did not end the batch too, all later decisions would differ.
 //! **In the kernel** `dd_dispatch_prio_aged_requests`, `prio_aging_expire`, `started_after`.
 
-#![doc(alias = "dd_dispatch_prio_aged_requests")]
-#![doc(alias = "prio_aging_expire")]
-#![doc(alias = "started_after")]
-
 use crate::elevators::deadline::InTicks;
 use crate::elevators::ioprio::IoprioClass;
 use crate::mechanism;

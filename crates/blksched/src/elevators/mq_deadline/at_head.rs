@@ -7,8 +7,6 @@
 //! return is MEMORY of 6.1. No recording has one.
 //! **In the kernel** `BLK_MQ_INSERT_AT_HEAD`, `at_head`.
 
-#![doc(alias = "BLK_MQ_INSERT_AT_HEAD")]
-
 use alloc::collections::VecDeque;
 
 use super::ageing::Age;

@@ -8,11 +8,6 @@
 //! reads is continued by a best-effort one. Separate counts would begin batches where a kernel does not.
 //! **In the kernel** `__dd_dispatch_request`, `fifo_batch`, `batching`, `last_dir`.
 
-#![doc(alias = "__dd_dispatch_request")]
-#![doc(alias = "fifo_batch")]
-#![doc(alias = "batching")]
-#![doc(alias = "last_dir")]
-
 use super::class::ClassQueue;
 use super::tunables::MqDeadlineTunables;
 use crate::elevator::Cx;

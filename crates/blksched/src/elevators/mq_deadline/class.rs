@@ -10,13 +10,6 @@
 //! **In the kernel** `dd_per_prio`, `ioprio_class_to_prio`, `io_stats_per_prio`, `dd_queued`, `deadline_fifo_request`,
 //! `dd_rq_ioclass`.
 
-#![doc(alias = "dd_per_prio")]
-#![doc(alias = "ioprio_class_to_prio")]
-#![doc(alias = "io_stats_per_prio")]
-#![doc(alias = "dd_queued")]
-#![doc(alias = "deadline_fifo_request")]
-#![doc(alias = "dd_rq_ioclass")]
-
 use core::ops::{Index, IndexMut};
 
 use super::position::Position;

@@ -8,11 +8,6 @@
 //! docs/behaviour/elevators-4.19-5.15.md#m2 and #m3.
 //! **In the kernel** `dd_limit_depth`, `async_depth`, `dd_depth_updated`, `dd_to_word_depth`.
 
-#![doc(alias = "dd_limit_depth")]
-#![doc(alias = "async_depth")]
-#![doc(alias = "dd_depth_updated")]
-#![doc(alias = "dd_to_word_depth")]
-
 use crate::elevator::{Admission, DeviceFacts};
 use crate::elevators::tags::Tags;
 use crate::mechanism;

@@ -6,11 +6,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#mq-deadline "Insert"; docs/formats/transcripts-6.1.md "Merging".
 //! **In the kernel** `dd_request_merge`, `dd_bio_merge`, `dd_merged_requests`, `front_merges`.
 
-#![doc(alias = "dd_request_merge")]
-#![doc(alias = "dd_bio_merge")]
-#![doc(alias = "dd_merged_requests")]
-#![doc(alias = "front_merges")]
-
 use super::class::ClassQueue;
 use super::scheduler::MqDeadline;
 use crate::elevator::{Cx, Lookup, Neighbours};

@@ -11,12 +11,6 @@
 //! instead of continuing.
 //! **In the kernel** `next_rq`, `deadline_next_request`, `latest_pos`, `deadline_from_pos`, `deadline_latter_request`.
 
-#![doc(alias = "next_rq")]
-#![doc(alias = "deadline_next_request")]
-#![doc(alias = "latest_pos")]
-#![doc(alias = "deadline_from_pos")]
-#![doc(alias = "deadline_latter_request")]
-
 use crate::index::Tree;
 use crate::mechanism;
 use crate::request::{RequestId, Sector};

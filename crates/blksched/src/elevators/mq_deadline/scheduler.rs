@@ -8,14 +8,6 @@
 //! **In the kernel** `deadline_data`, `dd_dispatch_request`, `dd_insert_requests`, `dd_insert_request`,
 //! `dd_finish_request`, `dd_has_work`, `dd_prepare_request`.
 
-#![doc(alias = "deadline_data")]
-#![doc(alias = "dd_dispatch_request")]
-#![doc(alias = "dd_insert_requests")]
-#![doc(alias = "dd_insert_request")]
-#![doc(alias = "dd_finish_request")]
-#![doc(alias = "dd_has_work")]
-#![doc(alias = "dd_prepare_request")]
-
 use super::ageing::{Age, Ageing, BusyClasses, Expire, MAY_AGE};
 use super::at_head::{AtHead, HandedBack};
 use super::batch::Batch;

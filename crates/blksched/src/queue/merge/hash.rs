@@ -7,10 +7,6 @@
 //! changes is rehashed before the next look-up.
 //! **In the kernel** `elv_rqhash_find`, `elv_rqhash_add`, `elv_rqhash_del`.
 
-#![doc(alias = "elv_rqhash_find")]
-#![doc(alias = "elv_rqhash_add")]
-#![doc(alias = "elv_rqhash_del")]
-
 use alloc::vec;
 use alloc::vec::Vec;
 

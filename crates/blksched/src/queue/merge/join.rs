@@ -5,18 +5,6 @@
 //! `elv_merge_requests`, `attempt_back_merge`, `attempt_front_merge`, `ll_back_merge_fn`, `ll_merge_requests_fn`,
 //! `elv_latter_request`, `elv_former_request`.
 
-#![doc(alias = "bio_attempt_back_merge")]
-#![doc(alias = "bio_attempt_front_merge")]
-#![doc(alias = "attempt_merge")]
-#![doc(alias = "elv_merged_request")]
-#![doc(alias = "elv_merge_requests")]
-#![doc(alias = "attempt_back_merge")]
-#![doc(alias = "attempt_front_merge")]
-#![doc(alias = "ll_back_merge_fn")]
-#![doc(alias = "ll_merge_requests_fn")]
-#![doc(alias = "elv_latter_request")]
-#![doc(alias = "elv_former_request")]
-
 use super::{Remember, fits};
 use crate::elevator::{Cx, Elevator};
 use crate::explain::{End, Reason};

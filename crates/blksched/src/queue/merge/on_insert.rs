@@ -5,9 +5,6 @@
 //! **Origin** docs/formats/transcripts-6.1.md "Merging".
 //! **In the kernel** `elv_attempt_insert_merge`, `blk_mq_sched_try_insert_merge`.
 
-#![doc(alias = "elv_attempt_insert_merge")]
-#![doc(alias = "blk_mq_sched_try_insert_merge")]
-
 use super::fits;
 use crate::elevator::{Cx, Elevator};
 use crate::explain::{End, Reason};

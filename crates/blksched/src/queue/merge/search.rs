@@ -5,15 +5,6 @@
 //! **In the kernel** `elv_merge`, `elv_rqhash_find`, `blk_mq_sched_try_merge`, `blk_bio_list_merge`, `blk_try_merge`,
 //! `blk_mq_sched_bio_merge`, `last_merge`, `elv_bio_merge_ok`.
 
-#![doc(alias = "elv_merge")]
-#![doc(alias = "elv_rqhash_find")]
-#![doc(alias = "blk_mq_sched_try_merge")]
-#![doc(alias = "blk_bio_list_merge")]
-#![doc(alias = "blk_try_merge")]
-#![doc(alias = "blk_mq_sched_bio_merge")]
-#![doc(alias = "last_merge")]
-#![doc(alias = "elv_bio_merge_ok")]
-
 use super::{Attempt, Gate, Kin, Merging, Oversize, Remember, Search, fits};
 use crate::elevator::{Cx, Elevator, Hook, Hooks, Insert, Lookup};
 use crate::explain::{End, Index, Reason};

@@ -2,10 +2,6 @@
 //!
 //! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
 
-#![doc(alias = "blk_mq_submit_bio")]
-#![doc(alias = "blk_mq_dispatch_rq_list")]
-#![doc(alias = "blk_mq_end_request")]
-
 use crate::explain::Listener;
 use crate::queue::state::QueueState;
 use crate::request::{Bio, FlightKey, Sector, Tag};

@@ -3,9 +3,6 @@
 //!
 //! **In the kernel** `blk_throtl_bio`, `tg_set_limit`.
 
-#![doc(alias = "blk_throtl_bio")]
-#![doc(alias = "tg_set_limit")]
-
 use alloc::borrow::ToOwned;
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -8,10 +8,6 @@
 //! whether there is a listener.
 //! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
 
-#![doc(alias = "blk_mq_submit_bio")]
-#![doc(alias = "blk_mq_dispatch_rq_list")]
-#![doc(alias = "blk_mq_end_request")]
-
 use crate::elevator::{Cx, Dispatch, Elevator, Hook, Hooks, Insert, Run};
 use crate::explain::{Listener, Reason};
 use crate::queue::merge::{Attempt, Hit, Known, OnInsert};

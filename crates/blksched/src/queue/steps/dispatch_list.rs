@@ -4,13 +4,6 @@
 //! **In the kernel** `blk_mq_dispatch_rq_list`, `blk_mq_do_dispatch_sched`, `blk_mq_run_hw_queue`,
 //! `blk_mq_requeue_request`, `blk_mq_sched_restart`, `blk_mq_sched_mark_restart_hctx`.
 
-#![doc(alias = "blk_mq_dispatch_rq_list")]
-#![doc(alias = "blk_mq_do_dispatch_sched")]
-#![doc(alias = "blk_mq_run_hw_queue")]
-#![doc(alias = "blk_mq_requeue_request")]
-#![doc(alias = "blk_mq_sched_restart")]
-#![doc(alias = "blk_mq_sched_mark_restart_hctx")]
-
 use crate::elevator::Dispatch;
 use crate::queue::dispatch_list::{DispatchAhead, FlushCommand, From};
 use crate::queue::{BlockQueue, Listener};

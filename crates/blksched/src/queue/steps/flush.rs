@@ -2,9 +2,6 @@
 //!
 //! **In the kernel** `blk_insert_flush`, `blk_flush_complete_seq`.
 
-#![doc(alias = "blk_insert_flush")]
-#![doc(alias = "blk_flush_complete_seq")]
-
 use crate::explain::Reason;
 use crate::queue::flush::Wish;
 use crate::queue::{BlockQueue, Delivery, Listener, Outcome, Submitted};

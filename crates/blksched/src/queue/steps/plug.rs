@@ -3,12 +3,6 @@
 //! **In the kernel** `blk_finish_plug`, `blk_flush_plug_list`, `blk_unplug_timeout`, `blk_unplug_work`,
 //! `blk_mq_flush_plug_list`.
 
-#![doc(alias = "blk_finish_plug")]
-#![doc(alias = "blk_flush_plug_list")]
-#![doc(alias = "blk_unplug_timeout")]
-#![doc(alias = "blk_unplug_work")]
-#![doc(alias = "blk_mq_flush_plug_list")]
-
 use alloc::vec::Vec;
 
 use crate::elevator::Insert;

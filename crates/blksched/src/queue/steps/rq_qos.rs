@@ -4,8 +4,6 @@
 //! same order, and the queue is calm at most until the earliest deadline that they then have. A queue without policies
 //! asks once a step whether it has any. **In the kernel** `rq_qos_throttle`.
 
-#![doc(alias = "rq_qos_throttle")]
-
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 

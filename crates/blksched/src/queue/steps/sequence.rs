@@ -2,10 +2,6 @@
 //!
 //! **In the kernel** `blk_flush_complete_seq`, `blk_kick_flush`, `mq_flush_data_end_io`.
 
-#![doc(alias = "blk_flush_complete_seq")]
-#![doc(alias = "blk_kick_flush")]
-#![doc(alias = "mq_flush_data_end_io")]
-
 use crate::elevator::Insert;
 use crate::explain::{Reason, Unplug};
 use crate::queue::dispatch_list::From;

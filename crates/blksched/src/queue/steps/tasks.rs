@@ -2,9 +2,6 @@
 //!
 //! **In the kernel** `blk_mq_get_tag`, `sbitmap_prepare_to_wait`.
 
-#![doc(alias = "blk_mq_get_tag")]
-#![doc(alias = "sbitmap_prepare_to_wait")]
-
 use crate::elevator::{Admission, Cx, Hook};
 use crate::explain::{Reason, Unplug};
 use crate::queue::calm::Calm;

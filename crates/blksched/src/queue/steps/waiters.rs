@@ -2,8 +2,6 @@
 //!
 //! **In the kernel** `get_request_wait`.
 
-#![doc(alias = "get_request_wait")]
-
 use crate::explain::{Reason, Unplug};
 use crate::queue::merge::Attempt;
 use crate::queue::mq::Task;

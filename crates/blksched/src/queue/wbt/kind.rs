@@ -3,9 +3,6 @@
 //! **Origin** docs/behaviour/blk-wbt.md#2.
 //! **In the kernel** `bio_to_wbt_flags`, `wbt_should_throttle`.
 
-#![doc(alias = "bio_to_wbt_flags")]
-#![doc(alias = "wbt_should_throttle")]
-
 use super::super::mq::MqEra;
 use crate::request::{Bio, Op, Waiter};
 

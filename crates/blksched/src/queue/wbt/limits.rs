@@ -4,16 +4,6 @@
 //! **In the kernel** `calc_wb_limits`, `rq_depth_calc_max_depth`, `get_limit`, `rq_depth_scale_down`,
 //! `rq_depth_scale_up`, `scale_up`, `scale_down`, `wb_background`, `wb_normal`.
 
-#![doc(alias = "calc_wb_limits")]
-#![doc(alias = "rq_depth_calc_max_depth")]
-#![doc(alias = "get_limit")]
-#![doc(alias = "rq_depth_scale_down")]
-#![doc(alias = "rq_depth_scale_up")]
-#![doc(alias = "scale_up")]
-#![doc(alias = "scale_down")]
-#![doc(alias = "wb_background")]
-#![doc(alias = "wb_normal")]
-
 use crate::time::Span;
 
 /// Writes in flight at a time.

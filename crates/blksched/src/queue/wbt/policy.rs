@@ -2,12 +2,6 @@
 //!
 //! **In the kernel** `wbt_rqos_ops`, `wbt_init`, `wbt_issue`, `wbt_track`, `wbt_requeue`.
 
-#![doc(alias = "wbt_rqos_ops")]
-#![doc(alias = "wbt_init")]
-#![doc(alias = "wbt_issue")]
-#![doc(alias = "wbt_track")]
-#![doc(alias = "wbt_requeue")]
-
 use super::super::mq::Task;
 use super::super::rq_qos::{OwnThrottling, QosCx, RqQos, Throttled};
 use super::{Kind, Throttle};

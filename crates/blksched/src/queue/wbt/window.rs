@@ -4,14 +4,6 @@
 //! **In the kernel** `wb_timer_fn`, `latency_exceeded`, `rwb_arm_timer`, `unknown_cnt`, `cur_win_nsec`, `win_nsec`,
 //! `min_lat_nsec`.
 
-#![doc(alias = "wb_timer_fn")]
-#![doc(alias = "latency_exceeded")]
-#![doc(alias = "rwb_arm_timer")]
-#![doc(alias = "unknown_cnt")]
-#![doc(alias = "cur_win_nsec")]
-#![doc(alias = "win_nsec")]
-#![doc(alias = "min_lat_nsec")]
-
 use crate::time::{Instant, Jiffies, Span, Tick};
 
 /// The verdict of a window.

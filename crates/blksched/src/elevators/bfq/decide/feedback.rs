@@ -5,8 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b3.
 //! **In the kernel** `__bfq_bfqq_recalc_budget`.
 
-#![doc(alias = "__bfq_bfqq_recalc_budget")]
-
 use crate::elevators::bfq::state::slice_end::Why;
 
 /// What a queue's next budget depends on.

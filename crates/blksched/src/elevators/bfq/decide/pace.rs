@@ -5,8 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b13, "Expire".
 //! **In the kernel** `bfq_bfqq_is_slow`.
 
-#![doc(alias = "bfq_bfqq_is_slow")]
-
 /// Slices shorter than this say nothing about speed \[µs\].
 pub(crate) const SHORTEST_US: i64 = 1000;
 

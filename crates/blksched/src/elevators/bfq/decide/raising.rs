@@ -5,9 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b6.
 //! **In the kernel** `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`.
 
-#![doc(alias = "bfq_update_bfqq_wr_on_rq_arrival")]
-#![doc(alias = "bfq_wr_duration")]
-
 use crate::elevators::bfq::device::peak_rate::PeakRate;
 use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
 use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO, Timeouts};

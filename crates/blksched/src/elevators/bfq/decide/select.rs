@@ -4,8 +4,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b7.
 //! **In the kernel** `bfq_select_queue`.
 
-#![doc(alias = "bfq_select_queue")]
-
 use crate::elevators::bfq::state::slice_end::Why;
 
 /// The inputs of the decision: the queue in service.

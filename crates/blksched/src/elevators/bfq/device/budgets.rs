@@ -6,13 +6,6 @@
 //! **In the kernel** `bfq_max_budget`, `bfq_min_budget`, `bfq_calc_max_budget`, `budgets_assigned`,
 //! `bfq_default_max_budget`, `timeout_sync`.
 
-#![doc(alias = "bfq_max_budget")]
-#![doc(alias = "bfq_min_budget")]
-#![doc(alias = "bfq_calc_max_budget")]
-#![doc(alias = "budgets_assigned")]
-#![doc(alias = "bfq_default_max_budget")]
-#![doc(alias = "timeout_sync")]
-
 use crate::elevators::bfq::device::known::{DEFAULT_MAX, Device};
 
 /// How many budgets must have been assigned, as a decaying average with the limit 256.

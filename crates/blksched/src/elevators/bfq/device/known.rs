@@ -2,11 +2,6 @@
 //!
 //! **In the kernel** the fields of `bfq_data` that are about the device: `hw_tag`, `tot_rq_in_driver`, `last_position`.
 
-#![doc(alias = "bfq_data")]
-#![doc(alias = "tot_rq_in_driver")]
-#![doc(alias = "hw_tag")]
-#![doc(alias = "last_position")]
-
 use super::ncq::Ncq;
 use super::peak_rate::PeakRate;
 use crate::elevators::bfq::rules::Queueing;

@@ -6,9 +6,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b13; #b14 for the traps; docs/behaviour/elevators-4.19-5.15.md#y15.
 //! **In the kernel** `bfq_update_hw_tag`, `hw_tag`.
 
-#![doc(alias = "bfq_update_hw_tag")]
-#![doc(alias = "hw_tag")]
-
 use crate::elevators::bfq::rules::Queueing;
 
 /// Up to this many requests show nothing.

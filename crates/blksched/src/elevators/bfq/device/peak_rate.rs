@@ -9,10 +9,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b12; sectors/µs times 2¹⁶.
 //! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `bfq_reset_rate_computation`, `peak_rate`.
 
-#![doc(alias = "bfq_update_peak_rate")]
-#![doc(alias = "bfq_update_rate_reset")]
-#![doc(alias = "bfq_reset_rate_computation")]
-
 pub(crate) const SHIFT: u32 = 16;
 
 /// Reference rates: rotating, other \[sectors/µs · 2¹⁶\].

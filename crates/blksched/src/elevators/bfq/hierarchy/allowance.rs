@@ -5,9 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#d1.
 //! **In the kernel** `bfqq_request_over_limit`, `allocated`.
 
-#![doc(alias = "bfqq_request_over_limit")]
-#![doc(alias = "allocated")]
-
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};
 use crate::elevators::bfq::ids::Qid;

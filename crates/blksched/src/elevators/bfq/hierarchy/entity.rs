@@ -6,12 +6,6 @@
 //! Distribution*, 2010.
 //! **In the kernel** `bfq_entity`, `bfq_sched_data`, `bfq_bfqq_budget_left`, `bfq_delta`, `bfq_gt`.
 
-#![doc(alias = "bfq_entity")]
-#![doc(alias = "bfq_sched_data")]
-#![doc(alias = "bfq_bfqq_budget_left")]
-#![doc(alias = "bfq_delta")]
-#![doc(alias = "bfq_gt")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::ids::Qid;

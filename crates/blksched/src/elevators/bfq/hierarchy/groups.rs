@@ -10,12 +10,6 @@
 //! accepted (a kernel refuses them in io.bfq.weight); `leaf_weight` is CFQ's and is ignored.
 //! **In the kernel** `bfq_group`, `bfq_bio_bfqg`, `bfq_pd_init`, `entity_is_group`, `bfq_group_set_weight`.
 
-#![doc(alias = "bfq_group")]
-#![doc(alias = "bfq_bio_bfqg")]
-#![doc(alias = "bfq_pd_init")]
-#![doc(alias = "entity_is_group")]
-#![doc(alias = "bfq_group_set_weight")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::hierarchy::Hierarchy;

@@ -11,11 +11,6 @@
 //! level's next entity may then be the very group that it serves, so nothing preempts it. Kept as in the kernel.
 //! **In the kernel** `for_each_entity`, `bfq_update_next_in_service`, `bfq_update_parent_budget`, `bfq_get_next_queue`.
 
-#![doc(alias = "for_each_entity")]
-#![doc(alias = "bfq_update_next_in_service")]
-#![doc(alias = "bfq_update_parent_budget")]
-#![doc(alias = "bfq_get_next_queue")]
-
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, News, Return, Service};

@@ -5,9 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.12-6.18.md#g9.
 //! **In the kernel** `num_groups_with_pending_reqs`, `bfq_add_bfqq_in_groups_with_pending_reqs`.
 
-#![doc(alias = "num_groups_with_pending_reqs")]
-#![doc(alias = "bfq_add_bfqq_in_groups_with_pending_reqs")]
-
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;

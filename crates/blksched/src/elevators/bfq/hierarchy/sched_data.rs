@@ -5,11 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b5.
 //! **In the kernel** `bfq_sched_data`, `bfq_group`, `in_service_entity`, `next_in_service`.
 
-#![doc(alias = "bfq_sched_data")]
-#![doc(alias = "in_service_entity")]
-#![doc(alias = "next_in_service")]
-#![doc(alias = "bfq_group")]
-
 use alloc::vec;
 use alloc::vec::Vec;
 

@@ -13,22 +13,6 @@
 //! `bfq_lookup_next_entity`, `__bfq_lookup_next_entity`, `bfq_active_insert`, `bfq_active_extract`, `bfq_idle_insert`,
 //! `bfq_idle_extract`, `bfq_forget_idle`, `bfq_calc_vtime_jump`, `bfq_update_active_tree`, `bfq_update_min`, `wsum`.
 
-#![doc(alias = "bfq_service_tree")]
-#![doc(alias = "bfq_first_active_entity")]
-#![doc(alias = "bfq_update_vtime")]
-#![doc(alias = "min_start")]
-#![doc(alias = "bfq_lookup_next_entity")]
-#![doc(alias = "__bfq_lookup_next_entity")]
-#![doc(alias = "bfq_active_insert")]
-#![doc(alias = "bfq_active_extract")]
-#![doc(alias = "bfq_idle_insert")]
-#![doc(alias = "bfq_idle_extract")]
-#![doc(alias = "bfq_forget_idle")]
-#![doc(alias = "bfq_calc_vtime_jump")]
-#![doc(alias = "bfq_update_active_tree")]
-#![doc(alias = "bfq_update_min")]
-#![doc(alias = "wsum")]
-
 use crate::elevators::bfq::hierarchy::entity::{Earliest, Node, Stamps, Virtual};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::timeouts::Jiffy;

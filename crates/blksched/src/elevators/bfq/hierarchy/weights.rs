@@ -4,11 +4,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b11.
 //! **In the kernel** `bfq_weights_tree_add`, `bfq_weight_counter`, `queue_weights_tree`, `bfq_weights_tree_remove`.
 
-#![doc(alias = "bfq_weights_tree_add")]
-#![doc(alias = "bfq_weight_counter")]
-#![doc(alias = "queue_weights_tree")]
-#![doc(alias = "bfq_weights_tree_remove")]
-
 use alloc::vec::Vec;
 
 /// The weights counted, lowest first, with the number of queues of each.

@@ -14,20 +14,6 @@
 //! `__bfq_activate_entity`, `__bfq_requeue_entity`, `bfq_deactivate_entity`, `bfq_update_fin_time_enqueue`,
 //! `__bfq_entity_update_weight_prio`.
 
-#![doc(alias = "bfq_activate_entity")]
-#![doc(alias = "bfq_requeue_entity")]
-#![doc(alias = "__bfq_deactivate_entity")]
-#![doc(alias = "bfq_activate_requeue_entity")]
-#![doc(alias = "bfq_calc_finish")]
-#![doc(alias = "bfq_forget_entity")]
-#![doc(alias = "bfq_put_idle_entity")]
-#![doc(alias = "vtime")]
-#![doc(alias = "__bfq_activate_entity")]
-#![doc(alias = "__bfq_requeue_entity")]
-#![doc(alias = "bfq_deactivate_entity")]
-#![doc(alias = "bfq_update_fin_time_enqueue")]
-#![doc(alias = "__bfq_entity_update_weight_prio")]
-
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};
 use crate::elevators::bfq::hierarchy::service_tree::{ServiceTree, earliest, first_started};

@@ -3,10 +3,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b7 and #b11; docs/behaviour/elevators-4.19-5.15.md#w9 and #w10.
 //! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`.
 
-#![doc(alias = "bfq_update_io_thinktime")]
-#![doc(alias = "bfq_update_has_short_ttime")]
-#![doc(alias = "bfq_update_io_seektime")]
-
 use crate::elevators::bfq::rules::{Rules, ShortThink, ThinkOf};
 use crate::elevators::bfq::state::habits::seeks;
 use crate::elevators::bfq::state::queue::BfqQueue;

@@ -5,16 +5,6 @@
 //! **In the kernel** `burst_list`, `burst_size`, `large_burst`, `last_ins_in_burst`, `in_large_burst`,
 //! `bfq_reset_burst_list`, `creation_time`, `split_time`, `just_created`.
 
-#![doc(alias = "burst_list")]
-#![doc(alias = "burst_size")]
-#![doc(alias = "large_burst")]
-#![doc(alias = "last_ins_in_burst")]
-#![doc(alias = "in_large_burst")]
-#![doc(alias = "bfq_reset_burst_list")]
-#![doc(alias = "creation_time")]
-#![doc(alias = "split_time")]
-#![doc(alias = "just_created")]
-
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::links::{Head, Links};
 use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO};

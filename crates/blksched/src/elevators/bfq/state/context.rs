@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
 //! **In the kernel** `bfq_io_cq`, `bfq_bfqq_save_state`, `bic_to_bfqq`.
 
-#![doc(alias = "bfq_io_cq")]
-#![doc(alias = "bfq_bfqq_save_state")]
-#![doc(alias = "bic_to_bfqq")]
-
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 

@@ -10,14 +10,6 @@
 //! **In the kernel** `bfq_update_io_thinktime`, `has_short_ttime`, `seek_history`, `BFQQ_SEEKY`, `bfq_ttime`,
 //! `IO_bound`, `io_start_time`.
 
-#![doc(alias = "bfq_update_io_thinktime")]
-#![doc(alias = "has_short_ttime")]
-#![doc(alias = "seek_history")]
-#![doc(alias = "BFQQ_SEEKY")]
-#![doc(alias = "bfq_ttime")]
-#![doc(alias = "IO_bound")]
-#![doc(alias = "io_start_time")]
-
 use crate::elevators::bfq::rules::OnlySeeks;
 use crate::estimate::ThinkTime;
 use crate::request::{Sector, Waiter};

@@ -3,9 +3,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b11.
 //! **In the kernel** `idle_slice_timer`, `last_idling_start`.
 
-#![doc(alias = "idle_slice_timer")]
-#![doc(alias = "last_idling_start")]
-
 use crate::time::Instant;
 
 /// The current idling, or the last one.

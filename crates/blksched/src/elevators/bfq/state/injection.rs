@@ -4,12 +4,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
 //! **In the kernel** `inject_limit`, `last_serv_time_ns`, `decrease_time_jif`, `waited_rq`, `rqs_injected`.
 
-#![doc(alias = "inject_limit")]
-#![doc(alias = "last_serv_time_ns")]
-#![doc(alias = "decrease_time_jif")]
-#![doc(alias = "waited_rq")]
-#![doc(alias = "rqs_injected")]
-
 use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO};
 use crate::request::RequestId;
 

@@ -4,11 +4,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b10.
 //! **In the kernel** `rq_pos_tree`, `rq_pos_tree_lookup`, `bfq_pos_tree_add_move`, `bfq_rq_pos_tree_lookup`.
 
-#![doc(alias = "rq_pos_tree")]
-#![doc(alias = "rq_pos_tree_lookup")]
-#![doc(alias = "bfq_pos_tree_add_move")]
-#![doc(alias = "bfq_rq_pos_tree_lookup")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::ids::Qid;

@@ -7,15 +7,6 @@
 //! **In the kernel** `bfq_queue`, `bfq_get_queue`, `bfq_put_queue`, `async_bfqq`, `budget_timeout`,
 //! `non_blocking_wait_rq`, `service_from_backlogged`, `first_IO_time`.
 
-#![doc(alias = "bfq_queue")]
-#![doc(alias = "bfq_get_queue")]
-#![doc(alias = "bfq_put_queue")]
-#![doc(alias = "async_bfqq")]
-#![doc(alias = "budget_timeout")]
-#![doc(alias = "non_blocking_wait_rq")]
-#![doc(alias = "service_from_backlogged")]
-#![doc(alias = "first_IO_time")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::ids::Qid;

@@ -5,14 +5,6 @@
 //! **In the kernel** `wr_coeff`, `wr_cur_max_time`, `last_wr_start_finish`, `wr_start_at_switch_to_srt`,
 //! `soft_rt_next_start`, `service_from_wr`, `softrt_update`.
 
-#![doc(alias = "wr_coeff")]
-#![doc(alias = "wr_cur_max_time")]
-#![doc(alias = "last_wr_start_finish")]
-#![doc(alias = "wr_start_at_switch_to_srt")]
-#![doc(alias = "soft_rt_next_start")]
-#![doc(alias = "service_from_wr")]
-#![doc(alias = "softrt_update")]
-
 use crate::elevators::bfq::timeouts::{Jiffy, LONG_AGO};
 
 /// The factor by which the weight of an interactive queue is raised.

@@ -3,12 +3,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
 //! **In the kernel** `bfqq_data`, `bfq_put_cooperator`, `coop`, `split_coop`, `new_bfqq`.
 
-#![doc(alias = "bfqq_data")]
-#![doc(alias = "bfq_put_cooperator")]
-#![doc(alias = "coop")]
-#![doc(alias = "split_coop")]
-#![doc(alias = "new_bfqq")]
-
 use crate::elevators::bfq::ids::Qid;
 use crate::request::SubmitterId;
 

@@ -4,13 +4,6 @@
 //! **In the kernel** `bfqq_expiration`, `BFQQE_TOO_IDLE`, `BFQQE_BUDGET_TIMEOUT`, `BFQQE_BUDGET_EXHAUSTED`,
 //! `BFQQE_NO_MORE_REQUESTS`, `BFQQE_PREEMPTED`.
 
-#![doc(alias = "bfqq_expiration")]
-#![doc(alias = "BFQQE_TOO_IDLE")]
-#![doc(alias = "BFQQE_BUDGET_TIMEOUT")]
-#![doc(alias = "BFQQE_BUDGET_EXHAUSTED")]
-#![doc(alias = "BFQQE_NO_MORE_REQUESTS")]
-#![doc(alias = "BFQQE_PREEMPTED")]
-
 use crate::explain::{Preempt, SliceEnd};
 
 /// Why a slice ends.

@@ -5,11 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
 //! **In the kernel** `waker_bfqq`, `woken_list`, `tentative_waker_bfqq`, `num_waker_detections`.
 
-#![doc(alias = "waker_bfqq")]
-#![doc(alias = "woken_list")]
-#![doc(alias = "tentative_waker_bfqq")]
-#![doc(alias = "num_waker_detections")]
-
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::links::Head;
 

@@ -6,11 +6,6 @@
 //! learns from the request after inserting it, #y6, which changes no decision.)
 //! **In the kernel** `bfq_insert_request`, `bfq_add_request`, `bfq_rq_enqueued`, `bfq_update_io_seektime`.
 
-#![doc(alias = "bfq_insert_request")]
-#![doc(alias = "bfq_add_request")]
-#![doc(alias = "bfq_rq_enqueued")]
-#![doc(alias = "bfq_update_io_seektime")]
-
 use crate::elevators::bfq::data::{Bfq, Met, RequestData};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::{InjectionRule, IoBound, Measurable, SeekySoft, SmallRequest};

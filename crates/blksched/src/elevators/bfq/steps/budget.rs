@@ -8,14 +8,6 @@
 //! **In the kernel** `bfq_updated_next_req`, `__bfq_bfqq_recalc_budget`, `bfq_serv_to_charge`, `max_budget`,
 //! `bfq_calc_max_budget`, `bfq_async_charge_factor`, `service_from_backlogged`.
 
-#![doc(alias = "bfq_updated_next_req")]
-#![doc(alias = "__bfq_bfqq_recalc_budget")]
-#![doc(alias = "bfq_serv_to_charge")]
-#![doc(alias = "max_budget")]
-#![doc(alias = "bfq_calc_max_budget")]
-#![doc(alias = "bfq_async_charge_factor")]
-#![doc(alias = "service_from_backlogged")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::feedback;
 use crate::elevators::bfq::decide::feedback::Feedback;

@@ -9,12 +9,6 @@
 //! **Costs when wrong** a shell script's helpers are each served as if a person waited for them.
 //! **In the kernel** `bfq_handle_burst`, `bfq_add_to_burst`, `large_burst`, `burst_list`, `in_large_burst`.
 
-#![doc(alias = "bfq_handle_burst")]
-#![doc(alias = "bfq_add_to_burst")]
-#![doc(alias = "large_burst")]
-#![doc(alias = "burst_list")]
-#![doc(alias = "in_large_burst")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::BurstOf;

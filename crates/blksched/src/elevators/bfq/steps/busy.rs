@@ -4,11 +4,6 @@
 //! between makes the counts wrap.
 //! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `busy_queues`, `bfq_tot_busy_queues`.
 
-#![doc(alias = "bfq_add_bfqq_busy")]
-#![doc(alias = "bfq_del_bfqq_busy")]
-#![doc(alias = "busy_queues")]
-#![doc(alias = "bfq_tot_busy_queues")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
 use crate::elevators::bfq::ids::Qid;

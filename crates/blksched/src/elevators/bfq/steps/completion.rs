@@ -3,9 +3,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b13.
 //! **In the kernel** `bfq_completed_request`, `bfq_finish_requeue_request`.
 
-#![doc(alias = "bfq_completed_request")]
-#![doc(alias = "bfq_finish_requeue_request")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::ncq::{Load, Ncq};
 use crate::elevators::bfq::ids::Qid;

@@ -11,14 +11,6 @@
 //! **In the kernel** `bfq_setup_cooperator`, `bfq_find_close_cooperator`, `bfq_rq_close_to_sector`, `rq_pos_tree`,
 //! `bfq_pos_tree_add_move`, `bfq_may_be_close_cooperator`, `bfq_setup_stable_merge`.
 
-#![doc(alias = "bfq_setup_cooperator")]
-#![doc(alias = "bfq_find_close_cooperator")]
-#![doc(alias = "bfq_rq_close_to_sector")]
-#![doc(alias = "rq_pos_tree")]
-#![doc(alias = "bfq_pos_tree_add_move")]
-#![doc(alias = "bfq_may_be_close_cooperator")]
-#![doc(alias = "bfq_setup_stable_merge")]
-
 use crate::elevators::bfq::data::{Bfq, Met};
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::rules::{Chains, Cooperators, LateMerge, Moved};

@@ -3,11 +3,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b12; docs/behaviour/elevators-4.19-5.15.md#y16.
 //! **In the kernel** `bfq_update_peak_rate`, `bfq_update_rate_reset`, `last_position`, `in_serv_last_pos`.
 
-#![doc(alias = "bfq_update_peak_rate")]
-#![doc(alias = "bfq_update_rate_reset")]
-#![doc(alias = "last_position")]
-#![doc(alias = "in_serv_last_pos")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::device::peak_rate::{Dispatched, SHIFT};
 use crate::elevators::bfq::rules::Sequential;

@@ -8,13 +8,6 @@
 //! **In the kernel** `bfq_bfqq_expire`, `__bfq_bfqq_expire`, `bfq_bfqq_is_slow`, `bfqq_expiration`,
 //! `bfq_bfqq_charge_time`, `__bfq_bfqd_reset_in_service`.
 
-#![doc(alias = "bfq_bfqq_expire")]
-#![doc(alias = "__bfq_bfqq_expire")]
-#![doc(alias = "bfq_bfqq_is_slow")]
-#![doc(alias = "bfqq_expiration")]
-#![doc(alias = "bfq_bfqq_charge_time")]
-#![doc(alias = "__bfq_bfqd_reset_in_service")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::pace::{SlicePace, pace};
 use crate::elevators::bfq::hierarchy::wf2q::{Return, Service};

@@ -4,11 +4,6 @@
 //! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`,
 //! `bfq_update_io_intensity`.
 
-#![doc(alias = "bfq_update_io_thinktime")]
-#![doc(alias = "bfq_update_has_short_ttime")]
-#![doc(alias = "bfq_update_io_seektime")]
-#![doc(alias = "bfq_update_io_intensity")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::timeouts::Call;

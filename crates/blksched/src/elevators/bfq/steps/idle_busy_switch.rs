@@ -11,13 +11,6 @@
 //! **In the kernel** `bfq_add_bfqq_busy`, `bfq_del_bfqq_busy`, `bfq_bfqq_handle_idle_busy_switch`, `busy_queues`,
 //! `bfq_bfqq_higher_class_or_weight`, `bfq_bfqq_update_budg_for_activation`.
 
-#![doc(alias = "bfq_add_bfqq_busy")]
-#![doc(alias = "bfq_del_bfqq_busy")]
-#![doc(alias = "bfq_bfqq_handle_idle_busy_switch")]
-#![doc(alias = "busy_queues")]
-#![doc(alias = "bfq_bfqq_higher_class_or_weight")]
-#![doc(alias = "bfq_bfqq_update_budg_for_activation")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::raising::{Awakening, on_awakening};
 use crate::elevators::bfq::hierarchy::entity::Node;

@@ -12,14 +12,6 @@
 //! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`, `bfq_idle_slice_timer_body`,
 //! `strict_guarantees`.
 
-#![doc(alias = "bfq_arm_slice_timer")]
-#![doc(alias = "bfq_idle_slice_timer")]
-#![doc(alias = "bfq_better_to_idle")]
-#![doc(alias = "idling_needed_for_service_guarantees")]
-#![doc(alias = "idling_boosts_thr_without_issues")]
-#![doc(alias = "bfq_idle_slice_timer_body")]
-#![doc(alias = "strict_guarantees")]
-
 use crate::elevator::{IdleFor, Run};
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;

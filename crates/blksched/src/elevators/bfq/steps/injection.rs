@@ -12,11 +12,6 @@
 //! **In the kernel** `bfq_choose_bfqq_for_injection`, `bfq_update_inject_limit`, `inject_limit`,
 //! `bfq_reset_inject_limit`.
 
-#![doc(alias = "bfq_choose_bfqq_for_injection")]
-#![doc(alias = "bfq_update_inject_limit")]
-#![doc(alias = "inject_limit")]
-#![doc(alias = "bfq_reset_inject_limit")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::InjectionRule;

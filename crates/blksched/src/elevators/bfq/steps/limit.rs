@@ -12,12 +12,6 @@
 //! **In the kernel** `bfq_limit_depth`, `bfqq_request_over_limit`, `bfq_update_depths`, `word_depths`,
 //! `bfq_depth_updated`.
 
-#![doc(alias = "bfq_limit_depth")]
-#![doc(alias = "bfqq_request_over_limit")]
-#![doc(alias = "bfq_update_depths")]
-#![doc(alias = "word_depths")]
-#![doc(alias = "bfq_depth_updated")]
-
 use crate::elevator::{Admission, DeviceFacts};
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::rules::{Grouping, TagShares, WriteLimits};

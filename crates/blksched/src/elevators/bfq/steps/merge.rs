@@ -10,14 +10,6 @@
 //! **In the kernel** `bfq_merge_bfqqs`, `bfq_setup_merge`, `new_bfqq`, `bfq_bfqq_save_state`, `stably_merged`,
 //! `bfq_do_early_stable_merge`, `bfq_do_or_sched_stable_merge`.
 
-#![doc(alias = "bfq_merge_bfqqs")]
-#![doc(alias = "bfq_setup_merge")]
-#![doc(alias = "new_bfqq")]
-#![doc(alias = "bfq_bfqq_save_state")]
-#![doc(alias = "stably_merged")]
-#![doc(alias = "bfq_do_early_stable_merge")]
-#![doc(alias = "bfq_do_or_sched_stable_merge")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};

@@ -7,11 +7,6 @@
 //! not change, #amendment-a10.
 //! **In the kernel** `bfq_bic_update_cgroup`, `bfq_bfqq_move`, `bfq_pd_offline`, `bfq_reparent_active_queues`.
 
-#![doc(alias = "bfq_bic_update_cgroup")]
-#![doc(alias = "bfq_bfqq_move")]
-#![doc(alias = "bfq_pd_offline")]
-#![doc(alias = "bfq_reparent_active_queues")]
-
 use crate::elevator::Run;
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};

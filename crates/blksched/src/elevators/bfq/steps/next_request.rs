@@ -6,11 +6,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b4.
 //! **In the kernel** `bfq_find_next_rq`, `bfq_check_fifo`, `next_rq`, `bfq_remove_request`.
 
-#![doc(alias = "bfq_find_next_rq")]
-#![doc(alias = "bfq_check_fifo")]
-#![doc(alias = "next_rq")]
-#![doc(alias = "bfq_remove_request")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::Service;
 use crate::elevators::bfq::ids::Qid;

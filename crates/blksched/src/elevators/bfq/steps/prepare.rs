@@ -6,15 +6,6 @@
 //! **In the kernel** `bfq_io_cq`, `bfq_get_bfqq_handle_split`, `bfq_exit_icq`, `bic_to_bfqq`, `bfq_init_rq`,
 //! `bfq_prepare_request`, `bfq_init_bfqq`, `bfq_check_ioprio_change`.
 
-#![doc(alias = "bfq_io_cq")]
-#![doc(alias = "bfq_get_bfqq_handle_split")]
-#![doc(alias = "bfq_exit_icq")]
-#![doc(alias = "bic_to_bfqq")]
-#![doc(alias = "bfq_init_rq")]
-#![doc(alias = "bfq_prepare_request")]
-#![doc(alias = "bfq_init_bfqq")]
-#![doc(alias = "bfq_check_ioprio_change")]
-
 use crate::elevator::Cx;
 use crate::elevators::bfq::data::{Bfq, Met};
 use crate::elevators::bfq::hierarchy::entity::{Entity, Node};

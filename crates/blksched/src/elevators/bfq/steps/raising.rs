@@ -12,15 +12,6 @@
 //! **In the kernel** `wr_coeff`, `bfq_bfqq_softrt_next_start`, `bfq_update_bfqq_wr_on_rq_arrival`, `bfq_wr_duration`,
 //! `switch_back_to_interactive_wr`, `bfq_bfqq_end_wr`, `bfq_end_wr`, `bfq_update_wr_data`.
 
-#![doc(alias = "wr_coeff")]
-#![doc(alias = "bfq_bfqq_softrt_next_start")]
-#![doc(alias = "bfq_update_bfqq_wr_on_rq_arrival")]
-#![doc(alias = "bfq_wr_duration")]
-#![doc(alias = "switch_back_to_interactive_wr")]
-#![doc(alias = "bfq_bfqq_end_wr")]
-#![doc(alias = "bfq_end_wr")]
-#![doc(alias = "bfq_update_wr_data")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::data::Bfq;

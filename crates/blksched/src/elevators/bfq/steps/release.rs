@@ -5,11 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
 //! **In the kernel** `bfq_put_queue`, `bfq_exit_icq`, `bfq_exit_bfqq`, `bfq_put_cooperator`.
 
-#![doc(alias = "bfq_put_queue")]
-#![doc(alias = "bfq_exit_icq")]
-#![doc(alias = "bfq_exit_bfqq")]
-#![doc(alias = "bfq_put_cooperator")]
-
 use crate::elevator::Run;
 use crate::elevators::bfq::data::{Bfq, RequestData};
 use crate::elevators::bfq::hierarchy::entity::EntityPlace;

@@ -7,17 +7,6 @@
 //! `bfq_set_in_service_queue`, `bfq_dispatch_rq_from_bfqq`, `bfq_select_queue`, `__bfq_set_in_service_queue`,
 //! `bfq_may_expire_for_budg_timeout`, `bfq_bfqq_budget_timeout`, `bfq_set_budget_timeout`.
 
-#![doc(alias = "bfq_dispatch_request")]
-#![doc(alias = "__bfq_dispatch_request")]
-#![doc(alias = "bfq_bfqq_must_idle")]
-#![doc(alias = "bfq_set_in_service_queue")]
-#![doc(alias = "bfq_dispatch_rq_from_bfqq")]
-#![doc(alias = "bfq_select_queue")]
-#![doc(alias = "__bfq_set_in_service_queue")]
-#![doc(alias = "bfq_may_expire_for_budg_timeout")]
-#![doc(alias = "bfq_bfqq_budget_timeout")]
-#![doc(alias = "bfq_set_budget_timeout")]
-
 use crate::elevator::{Dispatch, IdleFor};
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::decide::select;

@@ -7,12 +7,6 @@
 //! **In the kernel** `bfq_activate_bfqq`, `bfq_deactivate_bfqq`, `bfq_requeue_bfqq`, `bfq_get_next_queue`,
 //! `bfq_bfqq_served`.
 
-#![doc(alias = "bfq_activate_bfqq")]
-#![doc(alias = "bfq_deactivate_bfqq")]
-#![doc(alias = "bfq_requeue_bfqq")]
-#![doc(alias = "bfq_get_next_queue")]
-#![doc(alias = "bfq_bfqq_served")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
 use crate::elevators::bfq::ids::Qid;

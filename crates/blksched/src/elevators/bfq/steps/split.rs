@@ -5,11 +5,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b9; docs/behaviour/elevators-4.19-5.15.md#v3, #w12 and #y19.
 //! **In the kernel** `bfq_split_bfqq`, `bfq_mark_bfqq_split_coop`, `bfq_bfqq_resume_state`, `split_coop`.
 
-#![doc(alias = "bfq_split_bfqq")]
-#![doc(alias = "bfq_mark_bfqq_split_coop")]
-#![doc(alias = "bfq_bfqq_resume_state")]
-#![doc(alias = "split_coop")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::{Cid, Qid};

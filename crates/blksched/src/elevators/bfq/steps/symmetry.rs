@@ -10,9 +10,6 @@
 //! size where it should be charged once.
 //! **In the kernel** `bfq_asymmetric_scenario`, `num_groups_with_pending_reqs`.
 
-#![doc(alias = "bfq_asymmetric_scenario")]
-#![doc(alias = "num_groups_with_pending_reqs")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::{Asymmetry, Competition};

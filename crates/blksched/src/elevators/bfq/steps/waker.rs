@@ -10,10 +10,6 @@
 //! **Origin** docs/behaviour/elevators-6.1.md#b8; docs/behaviour/elevators-4.19-5.15.md#v2 and #w7.
 //! **In the kernel** `bfq_check_waker`, `waker_bfqq`, `tentative_waker_bfqq`.
 
-#![doc(alias = "bfq_check_waker")]
-#![doc(alias = "waker_bfqq")]
-#![doc(alias = "tentative_waker_bfqq")]
-
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::Wakers;

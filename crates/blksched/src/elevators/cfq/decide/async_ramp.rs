@@ -9,10 +9,6 @@
 //! **Costs when wrong** too shallow starves reclaim of clean pages, too deep makes reads wait.
 //! **In the kernel** `cfq_may_dispatch`, `last_delayed_sync`, `slice_async_rq`.
 
-#![doc(alias = "cfq_may_dispatch")]
-#![doc(alias = "last_delayed_sync")]
-#![doc(alias = "slice_async_rq")]
-
 use crate::elevators::cfq::rules::AsyncDepth;
 use crate::explain::DepthRule;
 

@@ -4,9 +4,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c13.
 //! **In the kernel** `cfq_prio_to_maxrq`, `slice_async_rq`.
 
-#![doc(alias = "cfq_prio_to_maxrq")]
-#![doc(alias = "slice_async_rq")]
-
 /// How many requests of write-back a slice has.
 pub(crate) fn async_share(per_level: i32, level: u8) -> u32 {
     let share = 2 * i64::from(per_level) * (8 - i64::from(level));

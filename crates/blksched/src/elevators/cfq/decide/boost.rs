@@ -6,10 +6,6 @@
 //! **Origin** docs/behaviour/elevators-4.20.md#p.3.
 //! **In the kernel** `cfq_prio_boost`, `REQ_PRIO`, `org_ioprio`.
 
-#![doc(alias = "cfq_prio_boost")]
-#![doc(alias = "REQ_PRIO")]
-#![doc(alias = "org_ioprio")]
-
 use crate::elevators::cfq::rules::Boost;
 use crate::elevators::ioprio::{Ioprio, IoprioClass};
 

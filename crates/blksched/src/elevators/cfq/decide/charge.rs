@@ -7,10 +7,6 @@
 //! **Origin** docs/behaviour/elevators-4.20.md#g.4.
 //! **In the kernel** `cfq_group_served`, `cfq_cfqq_slice_usage`, `cfq_scale_slice`.
 
-#![doc(alias = "cfq_group_served")]
-#![doc(alias = "cfq_cfqq_slice_usage")]
-#![doc(alias = "cfq_scale_slice")]
-
 use crate::elevators::cfq::state::slice::Slice;
 use crate::time::Tick;
 

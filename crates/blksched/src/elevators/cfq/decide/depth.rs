@@ -6,10 +6,6 @@
 //! what differs.
 //! **In the kernel** `cfq_may_dispatch`, `cfq_quantum`, `quantum`.
 
-#![doc(alias = "cfq_may_dispatch")]
-#![doc(alias = "cfq_quantum")]
-#![doc(alias = "quantum")]
-
 use crate::elevators::cfq::rules::Depth;
 use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::slice::Duty;

@@ -6,9 +6,6 @@
 //! is the patch of the mail of 2009-09-03.
 //! **In the kernel** `cfq_update_idle_window`, `cfq_cfqq_idle_window`.
 
-#![doc(alias = "cfq_update_idle_window")]
-#![doc(alias = "cfq_cfqq_idle_window")]
-
 use crate::elevators::cfq::rules::Idling;
 use crate::elevators::cfq::state::idle_window::{QueueDepth, WindowState};
 use crate::elevators::cfq::state::seeks::Seekiness;

@@ -5,9 +5,6 @@
 //! **Costs when wrong** real time waits for a slice of 100 ms, or slices end for nothing.
 //! **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
 
-#![doc(alias = "cfq_should_preempt")]
-#![doc(alias = "cfq_preempt_queue")]
-
 use crate::elevators::cfq::rules::Preemption;
 use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::slice::{Duty, Idle};

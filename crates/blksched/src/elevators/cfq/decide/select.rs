@@ -4,8 +4,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
 //! **In the kernel** `cfq_select_queue`.
 
-#![doc(alias = "cfq_select_queue")]
-
 use crate::elevators::cfq::rules::{Preemption, Trees};
 use crate::elevators::cfq::state::queue::CfqQueue;
 use crate::elevators::cfq::state::slice::{Duty, Progress, Rest};

@@ -12,18 +12,6 @@
 //! `cfq_slice_used`, `cfq_prio_to_slice`, `cfq_target_latency`, `busy_queues_avg`, `cfq_group_get_avg_queues`,
 //! `cfq_hist_divisor`.
 
-#![doc(alias = "cfq_prio_slice")]
-#![doc(alias = "cfq_set_prio_slice")]
-#![doc(alias = "cfq_scaled_cfqq_slice")]
-#![doc(alias = "slice_end")]
-#![doc(alias = "slice_resid")]
-#![doc(alias = "cfq_slice_used")]
-#![doc(alias = "cfq_prio_to_slice")]
-#![doc(alias = "cfq_target_latency")]
-#![doc(alias = "busy_queues_avg")]
-#![doc(alias = "cfq_group_get_avg_queues")]
-#![doc(alias = "cfq_hist_divisor")]
-
 use crate::elevators::cfq::tunables::Ticks;
 use crate::request::Waiter;
 

@@ -7,9 +7,6 @@
 //! is compared unsigned, and the idle class's key no longer grows with the last of its tree.
 //! **In the kernel** `jiffies`, `ktime_get_ns`.
 
-#![doc(alias = "jiffies")]
-#![doc(alias = "ktime_get_ns")]
-
 use crate::elevators::cfq::rules::Clock;
 use crate::time::{Instant, Jiffies, Span, Tick};
 

@@ -7,12 +7,6 @@
 //! **In the kernel** `cfq_mark_cfqq_coop`, `cfq_cfqq_coop`, `cfq_mark_cfqq_split_coop`, `cfq_cfqq_coop_preempt`,
 //! `coop`.
 
-#![doc(alias = "cfq_mark_cfqq_coop")]
-#![doc(alias = "cfq_cfqq_coop")]
-#![doc(alias = "cfq_mark_cfqq_split_coop")]
-#![doc(alias = "cfq_cfqq_coop_preempt")]
-#![doc(alias = "coop")]
-
 /// A queue's relation to its close cooperators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cooperation {

@@ -11,13 +11,6 @@
 //! **In the kernel** `vdisktime`, `cfq_group_service_tree_add`, `cfq_choose_cfqg`, `min_vdisktime`,
 //! `cfq_group_service_tree_del`, `update_min_vdisktime`.
 
-#![doc(alias = "cfq_group_service_tree_add")]
-#![doc(alias = "cfq_choose_cfqg")]
-#![doc(alias = "min_vdisktime")]
-#![doc(alias = "cfq_group_service_tree_del")]
-#![doc(alias = "update_min_vdisktime")]
-#![doc(alias = "vdisktime")]
-
 use crate::elevators::cfq::ids::Gid;
 use crate::elevators::cfq::state::groups::Groups;
 use crate::elevators::cfq::state::vdisktime::WHOLE;

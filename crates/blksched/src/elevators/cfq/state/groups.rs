@@ -6,12 +6,6 @@
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.9. Without groups everything is in one, the root.
 //! **In the kernel** `cfq_group`, `cfq_get_cfqg`, `cfq_link_cfqq_cfqg`, `blkio_cgroup`, `cfq_update_group_weight`.
 
-#![doc(alias = "cfq_group")]
-#![doc(alias = "cfq_get_cfqg")]
-#![doc(alias = "cfq_link_cfqq_cfqg")]
-#![doc(alias = "blkio_cgroup")]
-#![doc(alias = "cfq_update_group_weight")]
-
 use alloc::vec;
 use alloc::vec::Vec;
 

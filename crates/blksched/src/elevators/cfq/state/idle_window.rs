@@ -5,9 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5 and #c33.4.
 //! **In the kernel** `cfq_mark_cfqq_idle_window`, `cfq_mark_cfqq_deep`.
 
-#![doc(alias = "cfq_mark_cfqq_idle_window")]
-#![doc(alias = "cfq_mark_cfqq_deep")]
-
 use crate::request::Waiter;
 
 /// Whether the disk is left idle for a queue.

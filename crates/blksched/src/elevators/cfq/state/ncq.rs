@@ -5,11 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c6; [`Ncq`] says what differs.
 //! **In the kernel** `cfq_update_hw_tag`, `hw_tag`, `hw_tag_est_depth`, `rq_in_driver`.
 
-#![doc(alias = "cfq_update_hw_tag")]
-#![doc(alias = "hw_tag")]
-#![doc(alias = "hw_tag_est_depth")]
-#![doc(alias = "rq_in_driver")]
-
 use crate::elevators::cfq::rules::Ncq;
 
 const MANY: u32 = 5;

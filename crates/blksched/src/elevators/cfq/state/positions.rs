@@ -6,10 +6,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c9.
 //! **In the kernel** `prio_trees`, `cfq_prio_tree_add`, `cfq_prio_tree_lookup`.
 
-#![doc(alias = "prio_trees")]
-#![doc(alias = "cfq_prio_tree_add")]
-#![doc(alias = "cfq_prio_tree_lookup")]
-
 use crate::elevators::cfq::ids::Qid;
 use crate::index::{Forest, Root};
 use crate::request::Sector;

@@ -4,11 +4,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1.
 //! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_init_icq`, `cfq_cic_lookup`.
 
-#![doc(alias = "cfq_io_context")]
-#![doc(alias = "cfq_io_cq")]
-#![doc(alias = "cfq_init_icq")]
-#![doc(alias = "cfq_cic_lookup")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::cfq::ids::{Gid, Pid, Qid};

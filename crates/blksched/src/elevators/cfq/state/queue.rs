@@ -7,15 +7,6 @@
 //! **In the kernel** `cfq_queue`, `cfq_get_queue`, `cfq_put_queue`, `async_cfqq`, `cfqq_type`, `prio_changed`,
 //! `meta_pending`, `prio_pending`.
 
-#![doc(alias = "cfq_queue")]
-#![doc(alias = "cfq_get_queue")]
-#![doc(alias = "cfq_put_queue")]
-#![doc(alias = "async_cfqq")]
-#![doc(alias = "cfqq_type")]
-#![doc(alias = "prio_changed")]
-#![doc(alias = "meta_pending")]
-#![doc(alias = "prio_pending")]
-
 use alloc::vec::Vec;
 
 use crate::elevators::cfq::ids::{Gid, Qid};

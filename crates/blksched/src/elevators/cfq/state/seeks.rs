@@ -3,9 +3,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c5.
 //! **In the kernel** `CFQQ_SEEKY`, `seek_mean`.
 
-#![doc(alias = "CFQQ_SEEKY")]
-#![doc(alias = "seek_mean")]
-
 use crate::elevators::cfq::rules::{FirstSeek, Seeks};
 use crate::elevators::cfq::state::process::Process;
 use crate::elevators::cfq::state::queue::CfqQueue;

@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c33.1.
 //! **In the kernel** `cfq_rb_root`, `service_trees`, `rb_key`, `busy_queues`.
 
-#![doc(alias = "cfq_rb_root")]
-#![doc(alias = "rb_key")]
-#![doc(alias = "busy_queues")]
-
 use alloc::vec;
 use alloc::vec::Vec;
 

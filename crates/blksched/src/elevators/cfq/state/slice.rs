@@ -6,17 +6,6 @@
 //! **In the kernel** `slice_end`, `slice_resid`, `cfq_slice_used`, `cfq_cfqq_slice_new`, `slice_start`,
 //! `allocated_slice`, `must_dispatch`, `wait_request`, `slice_new`, `dispatch_start`.
 
-#![doc(alias = "slice_end")]
-#![doc(alias = "slice_resid")]
-#![doc(alias = "cfq_slice_used")]
-#![doc(alias = "cfq_cfqq_slice_new")]
-#![doc(alias = "slice_start")]
-#![doc(alias = "allocated_slice")]
-#![doc(alias = "must_dispatch")]
-#![doc(alias = "wait_request")]
-#![doc(alias = "slice_new")]
-#![doc(alias = "dispatch_start")]
-
 use crate::time::Tick;
 
 /// The progress of a slice.

@@ -9,13 +9,6 @@
 //! **In the kernel** `cfq_ttime`, `cfq_update_io_thinktime`, `sample_valid`, `ttime_mean`, `cfq_io_thinktime_big`,
 //! `ttime_samples`.
 
-#![doc(alias = "cfq_ttime")]
-#![doc(alias = "cfq_update_io_thinktime")]
-#![doc(alias = "sample_valid")]
-#![doc(alias = "ttime_mean")]
-#![doc(alias = "cfq_io_thinktime_big")]
-#![doc(alias = "ttime_samples")]
-
 use crate::estimate::ThinkTime;
 use crate::time::Tick;
 

@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/elevators-4.20.md#g.1 to #g.4.
 //! **In the kernel** `vdisktime`, `leaf_weight`, `cfqg_scale_charge`, `vfraction`.
 
-#![doc(alias = "leaf_weight")]
-#![doc(alias = "cfqg_scale_charge")]
-#![doc(alias = "vfraction")]
-
 use crate::elevators::cfq::ids::Gid;
 use core::cmp::Ordering;
 

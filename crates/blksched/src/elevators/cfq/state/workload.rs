@@ -4,13 +4,6 @@
 //! **In the kernel** `serving_type`, `workload_expires`, `saved_workload_slice`, `serving_wl_class`, `serving_wl_type`,
 //! `saved_wl_slice`.
 
-#![doc(alias = "serving_type")]
-#![doc(alias = "workload_expires")]
-#![doc(alias = "saved_workload_slice")]
-#![doc(alias = "serving_wl_class")]
-#![doc(alias = "serving_wl_type")]
-#![doc(alias = "saved_wl_slice")]
-
 use crate::elevators::cfq::ids::{Gid, ROOT};
 use crate::elevators::ioprio::IoprioClass;
 use crate::explain::ServiceType;

@@ -7,13 +7,6 @@
 //! **In the kernel** `cfq_insert_request`, `cfq_rq_enqueued`, `cfq_add_rq_rb`, `cfq_merged_request`,
 //! `cfq_merged_requests`, `cfq_reposition_rq_rb`.
 
-#![doc(alias = "cfq_insert_request")]
-#![doc(alias = "cfq_rq_enqueued")]
-#![doc(alias = "cfq_add_rq_rb")]
-#![doc(alias = "cfq_merged_request")]
-#![doc(alias = "cfq_merged_requests")]
-#![doc(alias = "cfq_reposition_rq_rb")]
-
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::{Cfq, RequestData};
 use crate::elevators::cfq::ids::Qid;

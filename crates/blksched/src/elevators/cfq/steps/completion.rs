@@ -3,10 +3,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c14 and #c33.6; docs/behaviour/elevators-4.20.md#x.9.
 //! **In the kernel** `cfq_completed_request`, `wait_busy`, `cfq_schedule_dispatch`.
 
-#![doc(alias = "cfq_completed_request")]
-#![doc(alias = "wait_busy")]
-#![doc(alias = "cfq_schedule_dispatch")]
-
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::{Cfq, RequestData};
 use crate::elevators::cfq::ids::Qid;

@@ -14,13 +14,6 @@
 //! **In the kernel** `cfq_close_cooperator`, `cfqq_close`, `cfq_rq_close`, `prio_trees`, `cfq_prio_tree_add`,
 //! `cfq_dist_from_last`.
 
-#![doc(alias = "cfq_close_cooperator")]
-#![doc(alias = "cfqq_close")]
-#![doc(alias = "cfq_rq_close")]
-#![doc(alias = "prio_trees")]
-#![doc(alias = "cfq_prio_tree_add")]
-#![doc(alias = "cfq_dist_from_last")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::Qid;

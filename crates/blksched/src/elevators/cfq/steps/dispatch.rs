@@ -6,13 +6,6 @@
 //! **In the kernel** `cfq_dispatch_requests`, `cfq_dispatch_request`, `cfq_dispatch_insert`, `cfq_find_next_rq`,
 //! `cfq_remove_request`, `cfq_del_rq_rb`.
 
-#![doc(alias = "cfq_dispatch_requests")]
-#![doc(alias = "cfq_dispatch_request")]
-#![doc(alias = "cfq_dispatch_insert")]
-#![doc(alias = "cfq_find_next_rq")]
-#![doc(alias = "cfq_remove_request")]
-#![doc(alias = "cfq_del_rq_rb")]
-
 use crate::elevator::{Cx, Dispatch};
 use crate::elevators::by_sector;
 use crate::elevators::cfq::data::Cfq;

@@ -6,10 +6,6 @@
 //! **Costs when wrong** a request at the far end of a busy queue waits for ever.
 //! **In the kernel** `cfq_check_fifo`, `fifo_expire`, `rq_fifo_time`.
 
-#![doc(alias = "cfq_check_fifo")]
-#![doc(alias = "fifo_expire")]
-#![doc(alias = "rq_fifo_time")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::Qid;

@@ -10,8 +10,6 @@
 //! **Costs when wrong** 33.3 : 33.3 : 33.3 for weights 100 : 200 : 700.
 //! **In the kernel** `group_idle`, `cfq_should_wait_busy`.
 
-#![doc(alias = "cfq_should_wait_busy")]
-
 use crate::elevator::IdleFor;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::Qid;

@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/elevators-4.20.md#g.6 to #g.9.
 //! **In the kernel** `cfq_pd_init`, `cfq_pd_offline`, `cfq_link_cfqq_cfqg`.
 
-#![doc(alias = "cfq_pd_init")]
-#![doc(alias = "cfq_pd_offline")]
-#![doc(alias = "cfq_link_cfqq_cfqg")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::{Gid, ROOT};

@@ -11,12 +11,6 @@
 //! **In the kernel** `cfq_arm_slice_timer`, `cfq_idle_slice_timer`, `cfq_should_idle`, `cfq_update_idle_window`,
 //! `slice_idle`.
 
-#![doc(alias = "cfq_arm_slice_timer")]
-#![doc(alias = "cfq_idle_slice_timer")]
-#![doc(alias = "cfq_should_idle")]
-#![doc(alias = "cfq_update_idle_window")]
-#![doc(alias = "slice_idle")]
-
 use crate::elevator::{Cx, IdleFor};
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::Qid;

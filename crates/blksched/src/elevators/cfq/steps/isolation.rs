@@ -8,8 +8,6 @@
 //! 2.6.33 combines 4.20's groups with 2.6.33's other rules.
 //! **In the kernel** `group_isolation`.
 
-#![doc(alias = "group_isolation")]
-
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::{Gid, Qid, ROOT};
 use crate::elevators::cfq::rules::Grouping;

@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c4, #c5 and #c7; docs/behaviour/elevators-4.20.md#e420.2.
 //! **In the kernel** `cfq_update_io_thinktime`, `cfq_update_io_seektime`, `cfq_update_idle_window`.
 
-#![doc(alias = "cfq_update_io_thinktime")]
-#![doc(alias = "cfq_update_io_seektime")]
-#![doc(alias = "cfq_update_idle_window")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::decide::idle_window::{Habits, window};
 use crate::elevators::cfq::rules::{Idling, Mechanisms, Seeks, Think};

@@ -10,16 +10,6 @@
 //! **In the kernel** `cfq_setup_merge`, `cfq_merge_cfqqs`, `split_cfqq`, `should_split_cfqq`, `cfq_mark_cfqq_coop`,
 //! `cfq_put_cooperator`, `split_coop`, `new_cfqq`, `cfqq_process_refs`.
 
-#![doc(alias = "cfq_setup_merge")]
-#![doc(alias = "cfq_merge_cfqqs")]
-#![doc(alias = "split_cfqq")]
-#![doc(alias = "should_split_cfqq")]
-#![doc(alias = "cfq_mark_cfqq_coop")]
-#![doc(alias = "cfq_put_cooperator")]
-#![doc(alias = "split_coop")]
-#![doc(alias = "new_cfqq")]
-#![doc(alias = "cfqq_process_refs")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::{Pid, Qid};

@@ -4,9 +4,6 @@
 //! `decide/preempt.rs`.
 //! **In the kernel** `cfq_should_preempt`, `cfq_preempt_queue`.
 
-#![doc(alias = "cfq_should_preempt")]
-#![doc(alias = "cfq_preempt_queue")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::decide::preempt::{Arrival, nothing_speaks_for_it, why};

@@ -8,17 +8,6 @@
 //! **In the kernel** `cfq_io_context`, `cfq_io_cq`, `cfq_set_request`, `cfq_put_request`, `cfq_exit_icq`,
 //! `cfq_init_prio_data`, `changed_ioprio`, `cfq_ioc_set_ioprio`, `cfq_find_alloc_queue`, `cfq_async_queue_prio`.
 
-#![doc(alias = "cfq_io_context")]
-#![doc(alias = "cfq_io_cq")]
-#![doc(alias = "cfq_set_request")]
-#![doc(alias = "cfq_put_request")]
-#![doc(alias = "cfq_exit_icq")]
-#![doc(alias = "cfq_init_prio_data")]
-#![doc(alias = "changed_ioprio")]
-#![doc(alias = "cfq_ioc_set_ioprio")]
-#![doc(alias = "cfq_find_alloc_queue")]
-#![doc(alias = "cfq_async_queue_prio")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::{Gid, Pid, Qid};

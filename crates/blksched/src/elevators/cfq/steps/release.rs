@@ -5,11 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c1 and #c17.
 //! **In the kernel** `cfq_put_queue`, `cfq_put_request`, `cfq_exit_icq`, `cfq_exit_cfqq`.
 
-#![doc(alias = "cfq_put_queue")]
-#![doc(alias = "cfq_put_request")]
-#![doc(alias = "cfq_exit_icq")]
-#![doc(alias = "cfq_exit_cfqq")]
-
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::{Cfq, RequestData};
 use crate::elevators::cfq::ids::{Pid, Qid};

@@ -5,10 +5,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#s2 and #c33.7; docs/behaviour/elevators-4.20.md#x.13.
 //! **In the kernel** `cfq_select_queue`, `cfq_get_next_queue`, `cfq_set_active_queue`.
 
-#![doc(alias = "cfq_select_queue")]
-#![doc(alias = "cfq_get_next_queue")]
-#![doc(alias = "cfq_set_active_queue")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::decide::select;

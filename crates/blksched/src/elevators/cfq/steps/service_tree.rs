@@ -11,18 +11,6 @@
 //! `cfq_add_cfqq_rr`, `cfq_del_cfqq_rr`, `cfq_rb_first`, `cfq_rb_erase`, `cfq_group_notify_queue_add`,
 //! `cfq_group_notify_queue_del`.
 
-#![doc(alias = "cfq_rb_root")]
-#![doc(alias = "cfq_service_tree_add")]
-#![doc(alias = "cfq_resort_rr_list")]
-#![doc(alias = "cfq_slice_offset")]
-#![doc(alias = "rb_key")]
-#![doc(alias = "cfq_add_cfqq_rr")]
-#![doc(alias = "cfq_del_cfqq_rr")]
-#![doc(alias = "cfq_rb_first")]
-#![doc(alias = "cfq_rb_erase")]
-#![doc(alias = "cfq_group_notify_queue_add")]
-#![doc(alias = "cfq_group_notify_queue_del")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::decide::slice_length::by_level;

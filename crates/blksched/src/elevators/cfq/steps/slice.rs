@@ -6,12 +6,6 @@
 //! **In the kernel** `__cfq_set_active_queue`, `cfq_slice_expired`, `__cfq_slice_expired`, `cfq_set_prio_slice`,
 //! `cfq_group_served`.
 
-#![doc(alias = "__cfq_set_active_queue")]
-#![doc(alias = "cfq_slice_expired")]
-#![doc(alias = "__cfq_slice_expired")]
-#![doc(alias = "cfq_set_prio_slice")]
-#![doc(alias = "cfq_group_served")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::decide::charge::used;

@@ -3,10 +3,6 @@
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c16.
 //! **In the kernel** `cfq_idle_slice_timer`, `cfq_del_timer`, `cfq_kick_queue`.
 
-#![doc(alias = "cfq_idle_slice_timer")]
-#![doc(alias = "cfq_del_timer")]
-#![doc(alias = "cfq_kick_queue")]
-
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::state::idle_window::QueueDepth;

@@ -11,14 +11,6 @@
 //! **In the kernel** `choose_service_tree`, in 4.20 `choose_wl_class_and_type`, `cfq_choose_wl`, `workload_expires`,
 //! `serving_type`, `cfq_group_slice`, `cfq_choose_wl_type`.
 
-#![doc(alias = "choose_service_tree")]
-#![doc(alias = "cfq_choose_wl")]
-#![doc(alias = "choose_wl_class_and_type")]
-#![doc(alias = "workload_expires")]
-#![doc(alias = "serving_type")]
-#![doc(alias = "cfq_group_slice")]
-#![doc(alias = "cfq_choose_wl_type")]
-
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::{Gid, Qid};
