@@ -358,12 +358,6 @@ impl<L: Listener> BlockQueue<L> {
         Taken::of(&mut self.core.state.deliveries)
     }
 
-    /// The same, appended to `all`: for drivers that keep one buffer.
-    #[inline]
-    pub fn take_deliveries(&mut self, all: &mut Vec<Delivery>) {
-        all.append(&mut self.core.state.deliveries);
-    }
-
     /// The listener.
     pub fn listener(&self) -> &L {
         &self.core.listener

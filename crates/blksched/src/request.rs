@@ -113,12 +113,6 @@ impl Bio {
         Bio { hints, ..self }
     }
 
-    /// The same with these demands on what is stable before or after it.
-    #[must_use]
-    pub fn with_durability(self, durability: Durability) -> Bio {
-        Bio { durability, ..self }
-    }
-
     /// The sector after its last one.
     pub fn end(&self) -> Sector {
         self.start + self.sectors

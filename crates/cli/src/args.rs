@@ -26,32 +26,10 @@ pub(crate) struct Everywhere {
     pub(crate) color: Colour,
 }
 
-/// The command line of `list` alone, parsed without building the options of all other verbs, which takes longer.
-#[derive(Debug, Parser)]
-#[command(name = "blksched", disable_help_subcommand = true)]
-struct Listing {
-    #[command(flatten)]
-    everywhere: Everywhere,
-    #[command(subcommand)]
-    verb: OnlyList,
-}
-
-#[derive(Debug, Subcommand)]
-enum OnlyList {
-    List(ListArguments),
-}
-
 impl Arguments {
     /// Parses these words. If they ask for help or are not understood, prints that and ends the process.
     pub(crate) fn of(words: Vec<OsString>) -> Arguments {
-        Arguments::of_list(&words).unwrap_or_else(|| Arguments::parse_from(words))
-    }
-
-    /// The arguments of a plain `list`; `None` for anything else, whose errors the whole command line reports.
-    fn of_list(words: &[OsString]) -> Option<Arguments> {
-        words.get(1).filter(|verb| *verb == "list")?;
-        let Listing { everywhere, verb: OnlyList::List(arguments) } = Listing::try_parse_from(words).ok()?;
-        Some(Arguments { everywhere, verb: Verb::List(arguments) })
+        Arguments::parse_from(words)
     }
 }
 
@@ -130,22 +108,4 @@ pub(crate) enum Verb {
         /// The directory; created if it does not exist.
         directory: std::path::PathBuf,
     },
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_plain_list_is_understood_as_by_the_whole_command_line() {
-        let words = |line: &str| -> Vec<OsString> { line.split(' ').map(OsString::from).collect() };
-        let plain = ["list", "list disks", "list hdd-7200 --sensitivity", "list --json --color never", "list -- fio"];
-        for line in plain.map(|line| words(&format!("blksched {line}"))) {
-            let whole = Arguments::try_parse_from(&line).expect("it is right");
-            assert_eq!(format!("{:?}", Arguments::of_list(&line).expect("it is plain")), format!("{whole:?}"));
-        }
-        for line in ["blksched list --help", "blksched list --jsn", "blksched list --sensitivity", "blksched"] {
-            assert!(Arguments::of_list(&words(line)).is_none(), "{line}");
-        }
-    }
 }

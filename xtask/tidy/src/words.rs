@@ -19,34 +19,13 @@ const REMINDERS: &[(&str, &str)] = &[
     (concat!("HA", "CK"), "say why it is needed"),
 ];
 
-/// A word for a noun that the reader must guess. Spelt in parts, or this file would contain it.
-const WITHOUT_ANTECEDENT: &str = concat!("who", "ever");
-
-/// The same at the beginning of a sentence.
-const CAPITAL: &str = concat!("Who", "ever");
-
 /// Every banned word.
 pub fn check(tree: &Tree) -> Vec<Finding> {
     let mut found: Vec<Finding> = tree.rust.iter().flat_map(in_code).collect();
     let texts = tree.rust.iter().map(|file| (&file.path, &file.text));
     let texts = texts.chain(tree.manifests.iter().chain(&tree.markdown).map(|file| (&file.path, &file.text)));
     found.extend(texts.flat_map(|(path, text)| reminders(path, text)));
-    found.extend(tree.rust.iter().flat_map(|file| nouns(&file.path, &file.text, "//!")));
-    found.extend(tree.markdown.iter().flat_map(|file| nouns(&file.path, &file.text, "")));
     found
-}
-
-/// Documents and heads of files name what they are about; `prefix` begins the lines that are checked.
-fn nouns(path: &str, text: &str, prefix: &str) -> Vec<Finding> {
-    // The whole text is searched first: comparing words letter by letter is slow in a program for tests.
-    let is_near = [WITHOUT_ANTECEDENT, CAPITAL].iter().any(|word| text.contains(word));
-    let has =
-        |line: &str| line.split(|c: char| !c.is_alphanumeric()).any(|w| w.eq_ignore_ascii_case(WITHOUT_ANTECEDENT));
-    let lines = text.lines().enumerate().filter(|(_, line)| is_near && line.starts_with(prefix) && has(line));
-    let message = format!("`{WITHOUT_ANTECEDENT}` is banned in documents: name the process, the caller, the queue …");
-    lines
-        .map(|(at, _)| Finding { file: path.to_owned(), line: at + 1, rule: "words", message: message.clone() })
-        .collect()
 }
 
 fn in_code(file: &RustFile) -> Vec<Finding> {
@@ -89,15 +68,6 @@ mod tests {
 
     fn found(path: &str, text: &str) -> Vec<(usize, String)> {
         check(&Tree::planted(&[(path, text)])).into_iter().map(|finding| (finding.line, finding.message)).collect()
-    }
-
-    #[test]
-    fn documents_and_heads_name_what_they_speak_of() {
-        let text = format!("//! A lock.\n//! {} asks gets it.\n\n/// {0} may say it here.\n", "Whoever");
-        let found_in = |path: &str, text: &str| found(path, text).iter().map(|(line, _)| *line).collect::<Vec<_>>();
-        assert_eq!(found_in("crates/disks/src/a.rs", &text), [2]);
-        assert_eq!(found_in("docs/a.md", "# A\n\nOnly **whoever** asks.\n"), [3]);
-        assert_eq!(found_in("docs/a.md", "# A\n\nOnly a client that asks.\n"), [0; 0]);
     }
 
     #[test]

@@ -38,8 +38,6 @@ const FORGET_AFTER: Span = Span::from_secs(5);
 const BETWEEN_CHANGES: Span = Span::from_ms(500);
 /// A cookie rises only with at least this many samples.
 const GOOD_SAMPLES: u64 = 5;
-/// The longest sleep of a delayed task.
-const LONGEST_DELAY: Span = Span::from_ms(250);
 
 /// A task's number; the caller numbers them.
 pub type Task = u32;
@@ -78,10 +76,8 @@ struct LatencyGroup {
     since_change: Stat,
     /// The samples of its last window.
     samples: u64,
+    /// How often its tasks were to be delayed when it was down to one bio; the delay itself is not modelled.
     use_delay: u32,
-    delay: Span,
-    delay_last: Span,
-    delay_at: Instant,
     children: Cookie,
 }
 
@@ -188,12 +184,8 @@ impl IoLatency {
 
     fn record(&mut self, now: Instant, at: GroupId, target: Span, latency: Span, issuer: Issuer) {
         let level = &mut self.levels[at.0 as usize];
-        if issuer == Issuer::AsRoot && level.depth.is_some() {
-            if latency < target {
-                level.delay += target.saturating_sub(latency);
-                level.delay_at = now;
-            }
-        } else {
+        // What a group that gives way sends as root would delay its tasks; it is no sample.
+        if issuer != Issuer::AsRoot || level.depth.is_none() {
             level.window.add(latency, target);
         }
         if now.since(level.window_from) >= window::length(target) {
@@ -256,7 +248,7 @@ impl IoLatency {
         }
         let depth = level.depth.unwrap_or(q).min(q);
         if cookie.is_highest() {
-            (level.depth, level.use_delay, level.delay) = (None, 0, Span::ZERO);
+            (level.depth, level.use_delay) = (None, 0);
         } else if cookie.value < seen {
             level.use_delay += u32::from(level.depth == Some(1));
             level.depth = Some((depth / 2).max(1));
@@ -305,20 +297,6 @@ impl IoLatency {
                 Some(_) => {}
             }
         }
-    }
-
-    /// How long a task of this group sleeps before it returns to user space; it works off that much of the delay.
-    pub fn take_delay(&mut self, now: Instant, id: GroupId) -> Span {
-        let level = &mut self.levels[id.0 as usize];
-        if level.use_delay == 0 {
-            return Span::ZERO;
-        }
-        let passed = now.since(level.delay_at).min(level.delay_last);
-        if passed >= Span::from_secs(1) {
-            level.delay = level.delay.saturating_sub(passed);
-        }
-        (level.delay_last, level.delay_at) = (level.delay, now);
-        level.delay.min(LONGEST_DELAY)
     }
 }
 

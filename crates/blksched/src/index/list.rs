@@ -158,11 +158,6 @@ impl<V: Copy + Default> List<V> {
         }
     }
 
-    /// Makes `id` the first member, with this value.
-    pub fn push_front_with(&mut self, id: RequestId, value: V) {
-        self.link(id, value, None, self.head());
-    }
-
     /// Inserts `id` directly behind the member `at`, with this value.
     pub fn insert_after_with(&mut self, at: RequestId, id: RequestId, value: V) {
         self.link(id, value, Some(at), self.behind(at));

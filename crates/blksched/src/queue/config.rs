@@ -46,22 +46,10 @@ impl Limits {
         Limits { max_sectors, ..self }
     }
 
-    /// The same with requests of at most this many memory segments.
-    #[must_use]
-    pub fn with_max_segments(self, max_segments: u16) -> Limits {
-        Limits { max_segments, ..self }
-    }
-
     /// The same for a device without moving parts.
     #[must_use]
     pub fn flash(self) -> Limits {
         Limits { rotational: false, ..self }
-    }
-
-    /// The same with a volatile write cache; `fua`: whether a single write can bypass it.
-    #[must_use]
-    pub fn with_write_cache(self, fua: bool) -> Limits {
-        Limits { volatile_cache: true, fua, ..self }
     }
 }
 
@@ -101,12 +89,6 @@ impl Default for QueueConfig {
 }
 
 impl QueueConfig {
-    /// The same for this device.
-    #[must_use]
-    pub fn with_limits(self, limits: Limits) -> QueueConfig {
-        QueueConfig { limits, ..self }
-    }
-
     /// The same for a device that takes this many requests at a time.
     #[must_use]
     pub fn with_depth(self, depth: u32) -> QueueConfig {
@@ -117,29 +99,5 @@ impl QueueConfig {
     #[must_use]
     pub fn with_plugging(self, plugging: Plugging) -> QueueConfig {
         QueueConfig { plugging, ..self }
-    }
-
-    /// The same with these slots.
-    #[must_use]
-    pub fn with_slots(self, slots: Slots) -> QueueConfig {
-        QueueConfig { slots, ..self }
-    }
-
-    /// The same with this driver (blk-mq).
-    #[must_use]
-    pub fn with_driver(self, driver: Driver) -> QueueConfig {
-        QueueConfig { driver, ..self }
-    }
-
-    /// The same with woken tasks that run at these times (blk-mq).
-    #[must_use]
-    pub fn with_wakes(self, wakes: Wakes) -> QueueConfig {
-        QueueConfig { wakes, ..self }
-    }
-
-    /// The same, beginning at this moment.
-    #[must_use]
-    pub fn born_at(self, born: Instant) -> QueueConfig {
-        QueueConfig { born, ..self }
     }
 }

@@ -1,7 +1,6 @@
 //! io.latency among the queue's policies.
 //!
-//! Not modelled: the delay of tasks of a group that is down to one bio ([`IoLatency::take_delay`]); processes here do
-//! not return to user space.
+//! Not modelled: the delay of tasks of a group that is down to one bio; processes here do not return to user space.
 //!
 //! **Origin** docs/behaviour/cgroup-io.md#l.
 //! **In the kernel** `blkcg_iolatency_ops`, `blkcg_iolatency_throttle`.
