@@ -1,5 +1,6 @@
 //! Links that land: in Markdown every relative link, and everywhere a mention of a rule, `docs/NAME.md#rule`, with the
-//! further rules of the same file behind it (`docs/NAME.md#c5, #c15 and #c16`).
+//! further rules of the same file behind it (`docs/NAME.md#c5, #c15 and #c16`). The map of the code (ARCHITECTURE.md,
+//! the decisions) names no file of a crate that is not there.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,6 +21,10 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
     }
+    for file in tree.markdown.iter().filter(|file| is_map(&file.path)) {
+        let missing = paths(&file.text).filter(|(_, path)| !tree.names.contains(path.trim_end_matches('/')));
+        found.extend(missing.map(|(line, path)| file.finding(line, "links", format!("there is no `{path}`"))));
+    }
     let texts = tree.markdown.iter().map(|file| (&file.path, &file.text));
     // This file's own tests mention rules that do not exist.
     let rust = tree.rust.iter().map(|file| (&file.path, &file.text)).filter(|(path, _)| !path.ends_with("/links.rs"));
@@ -34,6 +39,22 @@ pub fn check(tree: &Tree) -> Vec<Finding> {
         }
     }
     found
+}
+
+fn is_map(path: &str) -> bool {
+    path == "ARCHITECTURE.md" || path.starts_with("docs/decisions/")
+}
+
+/// Files and folders of a crate between backticks, with their lines; `crates/<name>` and `a.{rs,md}` are patterns.
+fn paths(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    fn quoted((at, line): (usize, &str)) -> impl Iterator<Item = (usize, &str)> {
+        line.split('`').skip(1).step_by(2).map(move |word| (at + 1, word))
+    }
+    let is_path = |word: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+        ["crates/", "xtask/"].iter().any(|root| word.starts_with(root)) && word.chars().all(is_plain)
+    };
+    text.lines().enumerate().flat_map(quoted).filter(move |(_, word)| is_path(word))
 }
 
 /// Explicit anchors, and those that a page derives from its headings.
@@ -170,5 +191,15 @@ mod tests {
     fn a_file_of_rules_that_is_not_there_is_found() {
         let text = "//! **Origin** docs/old.md#c5.\n";
         assert_eq!(found("crates/disks/src/a.rs", text), [(1, "there is no `docs/old.md`".to_owned())]);
+    }
+
+    #[test]
+    fn the_map_names_files_that_are_there() {
+        let text =
+            "# A\n`crates/a/src/b.rs`, `crates/a/src/gone.rs`, `crates/<name>/`, `crates/a/src/`, `crates/a/{x,y}`\n";
+        let found = |path: &str| check(&Tree::planted(&[("crates/a/src/b.rs", "//! B.\n"), (path, text)])).len();
+        assert_eq!(found("ARCHITECTURE.md"), 1);
+        assert_eq!(found("docs/decisions/01-a.md"), 1);
+        assert_eq!(found("docs/other.md"), 0);
     }
 }

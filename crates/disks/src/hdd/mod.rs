@@ -2,7 +2,8 @@
 //!
 //! The files: [`geometry`] and [`zones`] give the position of a sector, [`seek`] and [`rotation`] the cost of getting
 //! there, [`mechanism`] goes there, [`lookahead`] and [`write_cache`] are the two uses of the buffer, [`ncq`] chooses
-//! the next command, [`destage`] says whether cached writes go before it, [`wire`] decodes and carries. [`serve`] takes a command to the buffer or the medium. This file only begins and ends commands.
+//! the next command, [`destage`] says whether cached writes go before it, [`wire`] decodes and carries. [`serve`] takes
+//! a command to the buffer or the medium. This file only begins and ends commands.
 //!
 //! The medium does one thing at a time. Whenever it has finished, [`decide`] picks the next action: a queued command or
 //! a piece of dirty data. If there is neither, the head reads ahead until it has read `hold` bytes and dirty sectors
