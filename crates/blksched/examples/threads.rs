@@ -78,7 +78,8 @@ impl Scheduler {
             Message::Cancel(tag) => match self.queue.cancel(now, tag) {
                 // No outcome will follow: its client finds the channel closed.
                 Cancelled::TakenBack => drop(self.waiting.remove(&tag)),
-                Cancelled::InDevice | Cancelled::Stays => {}
+                // In the device, or it cannot be taken back: it is delivered as usual.
+                _ => {}
             },
             Message::Completed(command, outcome) => self.queue.complete(now, command, outcome),
         }

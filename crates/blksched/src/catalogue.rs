@@ -3,6 +3,7 @@
 use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::elevator::Elevator;
 use crate::queue::{BlockQueue, Limits, Plugging, QueueConfig, Slots};
@@ -31,6 +32,15 @@ pub struct Built {
     pub slots: Slots,
     /// The largest request that kernel made \[512-byte sectors\].
     pub max_sectors: u32,
+}
+
+impl fmt::Debug for Built {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Built")
+            .field("choice", &format_args!("{}", self.choice))
+            .field("slots", &self.slots)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Built {

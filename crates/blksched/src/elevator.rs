@@ -278,6 +278,11 @@ pub trait Admits {
 
 /// Control groups, the owners of shares.
 pub trait Grouped {
+    /// Whether groups share the disk by their weights. Without that, groups and weights change nothing.
+    fn shares_by_weight(&self) -> bool {
+        false
+    }
+
     /// A group is created, or its weights change. Every group is announced before its first request, parents first, the
     /// root directly after [`Elevator::attach`].
     fn group(&mut self, _cx: &mut Cx<'_>, _id: GroupId, _group: Group) {}

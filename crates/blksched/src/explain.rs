@@ -63,6 +63,7 @@ pub trait Listener {
 
 /// The end of a request that something joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum End {
     /// Behind its last sector.
     Back,
@@ -72,6 +73,7 @@ pub enum End {
 
 /// Why the disk is not, or no longer, left idle for the next request of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum WaitEnd {
     /// It arrived.
     Arrived,
@@ -93,6 +95,7 @@ pub enum WaitEnd {
 
 /// Why a plugged queue was unplugged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Unplug {
     /// Enough requests are queued.
     Threshold,
@@ -106,6 +109,7 @@ pub enum Unplug {
 
 /// The index that a search used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Index {
     /// A sorted list: nodes visited.
     List,
@@ -121,6 +125,7 @@ pub enum Index {
 pub enum Reason {
     // ---- the block queue
     /// A new request was created and given to the elevator.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Inserted {
         /// The request.
         rq: RequestId,
@@ -134,6 +139,7 @@ pub enum Reason {
         submitter: SubmitterId,
     },
     /// A bio joined a request.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Merged {
         /// The request that grew.
         into: RequestId,
@@ -141,6 +147,7 @@ pub enum Reason {
         end: End,
     },
     /// Two requests became adjacent and one absorbed the other.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Coalesced {
         /// The survivor.
         into: RequestId,
@@ -148,6 +155,7 @@ pub enum Reason {
         victim: RequestId,
     },
     /// A merge would have exceeded the largest request; nothing more merges into this one.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Oversize {
         /// The request.
         rq: RequestId,
@@ -157,11 +165,13 @@ pub enum Reason {
     /// The queue was unplugged.
     Unplugged(Unplug),
     /// The elevator limits the next request to this many tags: of each word of the tag map, or of all (`Admission`).
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Limited {
         /// Tags.
         shallow: u32,
     },
     /// A policy (writeback throttling, io.cost) holds a bio back; its submitter sleeps.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     HeldByPolicy {
         /// The submitter.
         submitter: SubmitterId,
@@ -169,6 +179,7 @@ pub enum Reason {
         by: &'static str,
     },
     /// `io.max` holds a bio back; its submitter continues.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     HeldByMax {
         /// The submitter.
         submitter: SubmitterId,
@@ -176,6 +187,7 @@ pub enum Reason {
         group: GroupId,
     },
     /// `io.max` lets a held bio pass.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     PassedMax {
         /// The submitter.
         submitter: SubmitterId,
@@ -183,6 +195,7 @@ pub enum Reason {
         group: GroupId,
     },
     /// No request slot was free in this direction: the submitter sleeps.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Slept {
         /// The submitter.
         submitter: SubmitterId,
@@ -190,11 +203,13 @@ pub enum Reason {
         dir: Dir,
     },
     /// A slot became free, and the submitter continues.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Woke {
         /// The submitter.
         submitter: SubmitterId,
     },
     /// The elevator chose a request, and the device has it.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Issued {
         /// The request.
         rq: RequestId,
@@ -206,6 +221,7 @@ pub enum Reason {
         submitter: SubmitterId,
     },
     /// The device has completed a request.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Completed {
         /// The request.
         rq: RequestId,
@@ -217,21 +233,25 @@ pub enum Reason {
         submitter: SubmitterId,
     },
     /// The device returned a request untried; it will be issued again.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Requeued {
         /// The request.
         rq: RequestId,
     },
     /// A bio waits for the next flush of the disk's cache.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     FlushAsked {
         /// The submitter of the bio.
         submitter: SubmitterId,
     },
     /// A flush of the disk's cache was sent, for all bios that have asked since the last one.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     FlushSent {
         /// The number of bios that wait for it.
         bios: u32,
     },
     /// Another elevator took over this many queued requests.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Switched {
         /// Requests handed over.
         requests: u32,
@@ -239,6 +259,7 @@ pub enum Reason {
 
     // ---- time
     /// The elevator set its deadline to this moment (also if it was set already).
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Armed {
         /// When.
         until: Instant,
@@ -254,6 +275,7 @@ pub enum Reason {
 
     // ---- decisions: batches (deadline and its kin)
     /// A batch of requests in sector order begins.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     BatchBegan {
         /// Its direction.
         dir: Dir,
@@ -263,6 +285,7 @@ pub enum Reason {
         why: BatchStart,
     },
     /// The batch continues in sector order.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     BatchContinued {
         /// Its next request.
         rq: RequestId,
@@ -270,6 +293,7 @@ pub enum Reason {
         nth: u32,
     },
     /// 2.5: a whole batch was moved to the dispatch list at once; arrivals wait for all of it.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     BatchMoved {
         /// Its direction.
         dir: Dir,
@@ -279,23 +303,27 @@ pub enum Reason {
         end: BatchEnd,
     },
     /// Both directions wait, and reads went first.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     ReadsFirst {
         /// The number of times in a row that writes have been passed over.
         starved: i32,
     },
     /// Both directions wait, and reads have gone first often enough.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     WritesStarved {
         /// The number of times that writes were passed over.
         starved: i32,
     },
     /// Two requests have the same first sector, and one of them is dispatched at once: the older (2.6), or the newer
     /// (2.5 with the tree).
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     AliasForced {
         /// The request that is dispatched out of order.
         rq: RequestId,
     },
 
     /// A batch or a queue's slice took its oldest request out of sector order, because it had expired.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     TookOldest {
         /// The request.
         rq: RequestId,
@@ -303,6 +331,7 @@ pub enum Reason {
         late: Span,
     },
     /// The next batch waits until the device has completed everything.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     BatchDrains {
         /// The class of the next batch.
         to: Waiter,
@@ -310,6 +339,7 @@ pub enum Reason {
         in_flight: u32,
     },
     /// The number of requests that a batch of writes may take, adjusted to the duration of the last batch.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     BatchFitted {
         /// Requests in the next batch of writes.
         requests: u32,
@@ -317,6 +347,7 @@ pub enum Reason {
 
     // ---- decisions: places in one list (linus)
     /// How much further the queued request with the smallest counter may be passed; at 0 and below it is a wall.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Patience {
         /// The smallest counter of all queued requests.
         least: i32,
@@ -324,11 +355,13 @@ pub enum Reason {
 
     // ---- decisions: leaving the disk idle
     /// The disk will be left idle for a submitter's next request, once its present one completes.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     WaitsForCompletion {
         /// The submitter.
         submitter: SubmitterId,
     },
     /// The disk is not, or no longer, left idle for a submitter's next request.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     WaitEnds {
         /// The submitter.
         submitter: SubmitterId,
@@ -339,6 +372,7 @@ pub enum Reason {
     // ---- decisions: slices (CFQ). A queue is named by the process that made it, and by whether its requests are
     // synchronous.
     /// A queue is being served.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     SliceBegan {
         /// The queue's owner.
         owner: SubmitterId,
@@ -348,6 +382,7 @@ pub enum Reason {
         why: SliceStart,
     },
     /// A queue is no longer being served.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     SliceEnded {
         /// The queue's owner.
         owner: SubmitterId,
@@ -357,6 +392,7 @@ pub enum Reason {
         why: SliceEnd,
     },
     /// The next kind of load is served.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     WorkloadBegan {
         /// Its class.
         class: Class,
@@ -366,6 +402,7 @@ pub enum Reason {
         length: Span,
     },
     /// The queue ran empty, and the disk is not left idle for it.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     NotIdled {
         /// The queue's owner.
         owner: SubmitterId,
@@ -373,6 +410,7 @@ pub enum Reason {
         why: NotIdled,
     },
     /// The queue has requests but may not send one now.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     HeldBack {
         /// The queue's owner.
         owner: SubmitterId,
@@ -382,6 +420,7 @@ pub enum Reason {
         why: HeldBack,
     },
     /// The amount of write-back that may be in flight now.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     AsyncDepth {
         /// Requests.
         depth: u32,
@@ -389,6 +428,7 @@ pub enum Reason {
         rule: DepthRule,
     },
     /// Another queue's next request is close to the disk's position.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     CooperatorFound {
         /// The owner of the queue that ran empty.
         owner: SubmitterId,
@@ -398,6 +438,7 @@ pub enum Reason {
         distance: u64,
     },
     /// Two queues that read side by side will become one, process by process.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     MergePlanned {
         /// The queue to leave.
         from: SubmitterId,
@@ -405,6 +446,7 @@ pub enum Reason {
         into: SubmitterId,
     },
     /// A process changed to the queue it shares from now on.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     QueueMerged {
         /// The submitter whose queue changed.
         submitter: SubmitterId,
@@ -412,6 +454,7 @@ pub enum Reason {
         into: SubmitterId,
     },
     /// A shared queue seeks, so this process has one of its own again.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     QueueSplit {
         /// The submitter.
         submitter: SubmitterId,
@@ -419,6 +462,7 @@ pub enum Reason {
 
     // ---- decisions: budgets and weights (BFQ)
     /// The service that a queue may get in its next slice.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     BudgetAssigned {
         /// The queue's owner.
         owner: SubmitterId,
@@ -428,6 +472,7 @@ pub enum Reason {
         sectors: i64,
     },
     /// A slow queue is charged for the time that it had the disk, beyond its service.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     ChargedForTime {
         /// The queue's owner.
         owner: SubmitterId,
@@ -435,6 +480,7 @@ pub enum Reason {
         sectors: i64,
     },
     /// A queue's weight is raised, or is now raised for another reason.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     WeightRaised {
         /// The queue's owner.
         owner: SubmitterId,
@@ -446,6 +492,7 @@ pub enum Reason {
         times: u32,
     },
     /// A queue has its own weight again.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     RaisingEnded {
         /// The queue's owner.
         owner: SubmitterId,
@@ -453,11 +500,13 @@ pub enum Reason {
         why: RaisingEnd,
     },
     /// A queue was created in a large burst, so it is not raised.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     InLargeBurst {
         /// The queue's owner.
         owner: SubmitterId,
     },
     /// The next request is another queue's, while the in-service queue is empty.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Injected {
         /// The owner of the in-service queue.
         into: SubmitterId,
@@ -467,6 +516,7 @@ pub enum Reason {
         why: Injected,
     },
     /// The number of requests that the device may have while the in-service queue is empty.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     InjectionLimit {
         /// The queue's owner.
         owner: SubmitterId,
@@ -474,6 +524,7 @@ pub enum Reason {
         limit: u32,
     },
     /// A process regularly sends requests right after another's have completed.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     WakerFound {
         /// The submitter.
         owner: SubmitterId,
@@ -481,6 +532,7 @@ pub enum Reason {
         waker: SubmitterId,
     },
     /// The device's rate for sequential I/O, and the budget that follows from it.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     PeakRate {
         /// Sectors per second.
         sectors_per_s: u64,
@@ -488,6 +540,7 @@ pub enum Reason {
         max_budget: i64,
     },
     /// Whether the device works on several requests at a time.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     DiskQueues {
         /// True if it does.
         queues: bool,
@@ -495,6 +548,7 @@ pub enum Reason {
 
     // ---- decisions: priority classes (mq-deadline), reported while requests of several classes are in flight
     /// A class has the next request.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     ClassServed {
         /// The class.
         class: Class,
@@ -502,6 +556,7 @@ pub enum Reason {
         why: ClassTurn,
     },
     /// Lower classes have requests, but one of this class is still in flight.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     ClassBlocks {
         /// The class.
         class: Class,
@@ -509,11 +564,13 @@ pub enum Reason {
 
     // ---- decisions: groups
     /// Another group has the disk: the one that has had least of its share.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     GroupServed {
         /// The group.
         group: GroupId,
     },
     /// A slice of one of its queues has ended, and the group's virtual time advances by its service over its share.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     GroupCharged {
         /// The group.
         group: GroupId,
@@ -523,6 +580,7 @@ pub enum Reason {
         fraction: u32,
     },
     /// A group's only queue is empty, and the disk is left idle: the group's requests in flight will bring more.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     GroupKeepsDisk {
         /// The group.
         group: GroupId,
@@ -530,6 +588,7 @@ pub enum Reason {
 
     // ---- decisions: tokens (Kyber)
     /// A request of a domain took a token.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     TokenTaken {
         /// The domain.
         domain: Domain,
@@ -537,11 +596,13 @@ pub enum Reason {
         token: u32,
     },
     /// A domain has requests but no token for one.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Throttled {
         /// The domain.
         domain: Domain,
     },
     /// It is another domain's turn.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     DomainBegan {
         /// The domain.
         domain: Domain,
@@ -549,6 +610,7 @@ pub enum Reason {
         why: DomainTurn,
     },
     /// A domain's latencies were evaluated.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     LatencyJudged {
         /// The domain.
         domain: Domain,
@@ -558,6 +620,7 @@ pub enum Reason {
         quarters: u32,
     },
     /// A domain's limit of requests in flight changes.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     TokensChanged {
         /// The domain.
         domain: Domain,
@@ -571,6 +634,7 @@ pub enum Reason {
 
     // ---- decisions: predicted batches (ADIOS)
     /// A batch was filled.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     BatchFilled {
         /// The number of requests in it.
         requests: u32,
@@ -578,6 +642,7 @@ pub enum Reason {
         predicted: Span,
     },
     /// A kind's latency model was updated.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Learned {
         /// The kind.
         domain: Domain,
@@ -589,6 +654,7 @@ pub enum Reason {
 
     // ---- what it cost
     /// A search examined this many nodes.
+    #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
     Searched {
         /// The index.
         index: Index,

@@ -44,6 +44,7 @@ impl Default for Group {
 
 /// Why a group cannot be set so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum GroupError {
     /// A weight outside [`WEIGHTS`].
     Weight(u32),

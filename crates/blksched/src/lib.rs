@@ -41,9 +41,10 @@
 //!
 //! # Features
 //!
-//! * `elevator-author` (off): the items for writing an elevator (`author`), the elevators' own modules, and structs
-//!   that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without the feature they have builders).
-//!   These items follow the elevators' needs and may change with any release.
+//! * `elevator-author` (off): the items for writing an elevator (`author`), the elevators' and the controllers' own
+//!   modules, structs that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without the feature a value
+//!   is made and its fields are set), and enums that can be matched without `_`. These items follow the elevators' needs
+//!   and may change with any release. Without the feature a new kernel, reason or answer breaks nobody.
 //!
 //! The library needs an allocator but no `std`. A panic in it names a mistake of its driver.
 //!
@@ -51,6 +52,7 @@
 //! `tokio_server.rs`. For an elevator of your own see `your_own.rs` in the examples of the command line.
 
 #![cfg_attr(not(test), no_std)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 #![doc(test(attr(deny(warnings))))]
 
 extern crate alloc;
@@ -62,25 +64,38 @@ struct Readme;
 
 mod answer;
 mod catalogue;
+#[cfg(feature = "elevator-author")]
+#[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
 pub mod cgroup;
+#[cfg(not(feature = "elevator-author"))]
+#[allow(dead_code, unused_imports, reason = "simulators use the rest")]
+mod cgroup;
 mod elevator;
 #[cfg(feature = "elevator-author")]
+#[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
 pub mod elevators;
 #[cfg(not(feature = "elevator-author"))]
 #[allow(dead_code, unused_imports, reason = "authors of elevators use the rest")]
 mod elevators;
 mod entry;
+#[cfg(feature = "elevator-author")]
+#[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
 pub mod estimate;
+#[cfg(not(feature = "elevator-author"))]
+#[allow(dead_code, unused_imports, reason = "authors of elevators use the rest")]
+mod estimate;
 mod explain;
 mod facts;
 pub mod group;
 #[cfg(feature = "elevator-author")]
+#[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
 pub mod index;
 #[cfg(not(feature = "elevator-author"))]
 #[allow(dead_code, unused_imports, reason = "authors of elevators use the rest")]
 mod index;
 mod kernel;
 #[cfg(feature = "elevator-author")]
+#[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
 pub mod mechanism;
 #[cfg(not(feature = "elevator-author"))]
 #[allow(dead_code, unused_imports, reason = "authors of elevators use the rest")]
@@ -105,8 +120,12 @@ pub use request::{
 };
 pub use time::{Instant, Span};
 
+#[cfg(not(feature = "elevator-author"))]
+pub(crate) use {mechanism::mechanism, tunables::tunables};
+
 /// What the author of an elevator needs: the trait, its arguments and answers, and its entry in the catalogue.
 #[cfg(feature = "elevator-author")]
+#[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
 pub mod author {
     pub use crate::catalogue::{Ahead, Bound, Entry, Home, Mechanism, Preset, Variant, Wait};
     pub use crate::elevator::{
@@ -134,6 +153,7 @@ pub mod reasons {
 
 /// Further settings of a queue's surroundings beside [`Limits`]: slots, tags, the device's driver, throttling.
 pub mod surroundings {
+    pub use crate::cgroup::files::FileError;
     pub use crate::queue::{
         DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Pool, WakeRule, Wakes, mq, rq_qos, wbt,
     };

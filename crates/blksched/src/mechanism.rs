@@ -91,7 +91,7 @@ impl Choice {
 /// assert_eq!(Order::Newest.row(), ("order", "newest"));
 /// assert_eq!(Order::MECHANISM.variants[0].doc, "the oldest: every kernel");
 /// ```
-#[macro_export]
+#[cfg_attr(feature = "elevator-author", macro_export)]
 macro_rules! mechanism {
     (
         $(#[doc = $doc:literal])+
@@ -133,6 +133,9 @@ macro_rules! mechanism {
         }
     };
 }
+
+#[cfg(not(feature = "elevator-author"))]
+pub(crate) use mechanism;
 
 /// Describes all mechanisms of an elevator once: makes the struct from which it is built, `TABLE` for the catalogue,
 /// and `of`, which reads a parsed name. A field with `or` has that value in eras whose rows do not have the mechanism.

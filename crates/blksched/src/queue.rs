@@ -9,6 +9,7 @@
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::fmt;
 
 use crate::elevator::{Cx, DeviceFacts, Dispatch, Due, Elevator, Hook, Insert, Run};
 use crate::explain::{Listener, NoListener, Reason, Unplug};
@@ -100,6 +101,14 @@ pub struct BlockQueue<L: Listener = NoListener> {
     cancelled: Vec<RequestId>,
     /// The task that fell asleep last; further pieces of its bio follow.
     last_asleep: Option<Task>,
+}
+
+impl<L: Listener> fmt::Debug for BlockQueue<L> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut queue = f.debug_struct("BlockQueue");
+        queue.field("depth", &self.core.state.config.depth).field("queued", &self.queued());
+        queue.field("in_flight", &self.in_flight()).field("deadline", &self.deadline()).finish_non_exhaustive()
+    }
 }
 
 /// What the queue's mechanisms share: the state, and the listener.

@@ -160,6 +160,7 @@ impl RequestId {
 
 /// The stage of a request's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Stage {
     /// Created, not yet given to the elevator: it may still merge into another.
     Prepared,

@@ -19,6 +19,7 @@ pub use alloc::vec::Vec;
 
 /// The unit of a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Unit {
     /// Milliseconds, as sysfs shows them; kept in nanoseconds.
     Ms,
@@ -179,6 +180,7 @@ impl Knob {
 
 /// Why a knob could not be set.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum KnobError {
     /// There is no knob of that name.
     Unknown {
@@ -252,6 +254,7 @@ impl core::error::Error for KnobError {}
 
 /// A value that is being written to a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Setting<'a> {
     /// As kept in the table: times in nanoseconds.
     Raw(i64),
@@ -376,7 +379,7 @@ impl KnobValue for bool {
 /// A line reads: documentation; `name: Type [Unit] = default, range, kernels, sweep [values];` with the default in the
 /// field's type, and range and sweep in raw values. A block `also { … }` after the lines gives times a second name in
 /// another unit (`slice_idle_us`): `name [Unit] = field, range, kernels;`.
-#[macro_export]
+#[cfg_attr(feature = "elevator-author", macro_export)]
 macro_rules! tunables {
     (
         $(#[$meta:meta])*
@@ -468,3 +471,6 @@ macro_rules! tunables {
     (@raw Span, $default:expr) => { $default.as_ns() as i64 };
     (@raw $ty:ident, $default:expr) => { $default as i64 };
 }
+
+#[cfg(not(feature = "elevator-author"))]
+pub(crate) use tunables;

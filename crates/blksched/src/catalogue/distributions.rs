@@ -22,6 +22,7 @@ pub struct Distribution {
 
 /// How it is known that a distribution's kernel decides like the release of that number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Known {
     /// A recording is of its kernel.
     Recorded,

@@ -44,6 +44,7 @@ pub type Task = u32;
 
 /// The result for a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Verdict {
     /// It continues.
     Go,
@@ -53,6 +54,7 @@ pub enum Verdict {
 
 /// Whether a bio may wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Issuer {
     /// Like any bio.
     Own,

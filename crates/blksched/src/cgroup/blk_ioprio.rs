@@ -13,6 +13,7 @@ use crate::request::{Class, Priority};
 
 /// A group's `io.prio.class`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum PrioClass {
     /// The process's priority is kept.
     #[default]

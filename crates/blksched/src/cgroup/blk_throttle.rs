@@ -51,6 +51,7 @@ const DISCARD_BYTES: u64 = 512;
 
 /// The result for a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Passage {
     /// It passes.
     Go,

@@ -27,6 +27,7 @@ use crate::time::Span;
 
 /// The parsed contents of a write.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Written {
     /// `io.weight`: io.cost's.
     Weight(u32),
@@ -46,6 +47,7 @@ pub enum Written {
 
 /// One key of `io.max`; `None`: `max`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum MaxKey {
     /// Bytes read per second.
     Rbps(Option<u64>),
@@ -80,6 +82,7 @@ pub struct CostQos {
 
 /// The source of the device's targets.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Ctrl {
     /// The kernel's, by the device's inferred class.
     Auto,
@@ -89,6 +92,7 @@ pub enum Ctrl {
 
 /// One key of `io.cost.qos`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum QosKey {
     /// `rpct`, `wpct`, of a million.
     Percentile(Dir, u64),

@@ -4,6 +4,7 @@ use crate::time::Span;
 
 /// Why a batch began where it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum BatchStart {
     /// The oldest request had expired.
     Expired {
@@ -20,6 +21,7 @@ pub enum BatchStart {
 
 /// Why a batch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum BatchEnd {
     /// `fifo_batch` is used up.
     Full,

@@ -2,6 +2,7 @@
 
 /// Why a queue's weight is raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Raised {
     /// It starts something new, such as an application.
     Interactive,
@@ -19,6 +20,7 @@ pub enum Raised {
 
 /// Why a queue's weight is no longer raised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum RaisingEnd {
     /// Raising has lasted its time.
     TimeUp,
@@ -32,6 +34,7 @@ pub enum RaisingEnd {
 
 /// Why a request of another queue is dispatched during the in-service queue's slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Injected {
     /// It is write-back of the same process.
     OwnWriteBack,

@@ -4,6 +4,7 @@ use crate::time::Span;
 
 /// Why a priority class has the next request while others also have requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum ClassTurn {
     /// No higher class has requests.
     Highest,

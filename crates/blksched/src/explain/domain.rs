@@ -4,6 +4,7 @@ use core::fmt;
 
 /// A kind of operation with tokens of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Domain {
     /// Reads.
     Read,
@@ -28,6 +29,7 @@ impl fmt::Display for Domain {
 
 /// Why a domain's turn ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum DomainTurn {
     /// Its batch is complete.
     BatchUsed,
@@ -37,6 +39,7 @@ pub enum DomainTurn {
 
 /// Which of a request's two latencies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Latency {
     /// Since its allocation: the 99th percentile.
     Total,
@@ -46,6 +49,7 @@ pub enum Latency {
 
 /// A mean latency against its target (4.19), the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum LatencyStatus {
     /// At most half of it.
     Great,
@@ -59,6 +63,7 @@ pub enum LatencyStatus {
 
 /// Why a domain's number of tokens changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum DepthChange {
     /// Its requests take too long in total, so it gets more tokens.
     OwnTargetMissed {

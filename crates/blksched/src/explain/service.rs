@@ -4,6 +4,7 @@ use crate::time::Span;
 
 /// Why a queue became the one being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum SliceStart {
     /// It was first in its service tree.
     InOrder,
@@ -13,6 +14,7 @@ pub enum SliceStart {
 
 /// Why a queue is no longer the one being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum SliceEnd {
     /// Its slice was used up.
     Used,
@@ -40,6 +42,7 @@ pub enum SliceEnd {
 
 /// Why an arriving request preempts the queue being served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Preempt {
     /// That queue's slice was used up.
     SliceUsed,
@@ -71,6 +74,7 @@ pub enum Preempt {
 
 /// Why the disk was not left idle for a queue that ran empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum NotIdled {
     /// Idling is disabled, or the queue seeks, or its think time is too long.
     NotWorthIt,
@@ -88,6 +92,7 @@ pub enum NotIdled {
 
 /// Why the queue being served may not send a request although it has one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum HeldBack {
     /// The disk still has write-back, and this queue should have the disk for itself.
     AsyncInFlight,
@@ -103,6 +108,7 @@ pub enum HeldBack {
 
 /// What a group was charged for a slice of one of its queues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Charged {
     /// The time of the slice.
     Time(Span),
@@ -112,6 +118,7 @@ pub enum Charged {
 
 /// The formula that limits write-back in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum DepthRule {
     /// The time since a synchronous request completed.
     SinceLastSync,
@@ -123,6 +130,7 @@ pub enum DepthRule {
 
 /// The kinds of load that are kept apart since 2.6.33.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum ServiceType {
     /// Write-back.
     #[default]

@@ -9,6 +9,7 @@ use crate::time::Instant;
 
 /// The result of submitting a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Submitted {
     /// It is a new request in the elevator (for a split bio: its last piece).
     Inserted(RequestId),
@@ -34,6 +35,7 @@ pub enum Submitted {
 
 /// What is delivered to submitters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Delivery {
     /// A bio is complete.
     Done {
@@ -87,6 +89,7 @@ impl Drop for Taken<'_> {
 
 /// How an I/O ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Outcome {
     /// Successfully.
     Ok,
@@ -99,6 +102,7 @@ pub enum Outcome {
 #[must_use = "what is to be issued is issued by whoever asked"]
 #[derive(Debug, PartialEq, Eq)]
 #[repr(u8)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Next {
     /// Start this; pass it to `complete` or `requeue` with the device's answer.
     Issue(InFlight),
@@ -125,6 +129,7 @@ pub enum Next {
 
 /// The result of cancelling a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Cancelled {
     /// It is cancelled: there is no completion, and the device never sees it.
     TakenBack,

@@ -24,6 +24,7 @@ pub(super) const JIFFIES: Jiffies = Jiffies::new(250);
 
 /// Why a group's file refused what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum GroupFileError {
     /// The file does not accept the value.
     File(FileError),

@@ -13,6 +13,7 @@ use alloc::collections::VecDeque;
 
 /// Whether a request may leave the elevator although the device is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum DispatchAhead {
     /// No: a budget of the host is asked first (SCSI, SATA).
     #[default]
@@ -23,6 +24,7 @@ pub enum DispatchAhead {
 
 /// How a device executes a flush.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum FlushCommand {
     /// Among its other commands.
     #[default]

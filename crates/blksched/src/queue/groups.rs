@@ -12,7 +12,8 @@ use crate::request::{Bio, GroupId};
 use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
-    /// Creates a group, or changes its weights.
+    /// Creates a group, or changes its weights. An elevator without groups takes them and serves all alike:
+    /// [`BlockQueue::shares_by_weight`] says so.
     ///
     /// # Errors
     /// If a weight is out of range, its parent does not exist, or it has another parent already; nothing has changed
@@ -37,6 +38,12 @@ impl<L: Listener> BlockQueue<L> {
         self.changed();
         self.obey_wish(now);
         Ok(())
+    }
+
+    /// Whether the elevator shares the disk by the groups' weights, as CFQ of 4.20 and BFQ do. If not, weights change
+    /// nothing (the controllers' files, such as `io.max`, have an effect under every elevator).
+    pub fn shares_by_weight(&self) -> bool {
+        self.elevator.shares_by_weight()
     }
 
     /// The existing groups.

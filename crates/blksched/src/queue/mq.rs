@@ -22,6 +22,7 @@ use crate::kernel::Kernel;
 
 /// The versions of blk-mq, as far as they differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum MqEra {
     /// 5.0 to 6.11, recorded from 6.1: a shallow depth counts per word, one wait queue is woken at a time, a plug
     /// without an elevator is sent newest first, and flushes' data bypasses the elevator.
@@ -40,6 +41,7 @@ impl MqEra {
 
 /// The order in which a device allocates its tags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum TagOrder {
     /// The lowest free tag near the last (NVMe, virtio, loop).
     #[default]

@@ -21,6 +21,7 @@ use crate::time::{Instant, Span};
 
 /// Where requests are collected before they are processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Plugging {
     /// Nowhere.
     Never,

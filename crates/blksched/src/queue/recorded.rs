@@ -15,6 +15,7 @@ const WHOLE: SplitPiece = SplitPiece { of: None, last: true };
 
 /// The result for a bio that becomes a request in a list of the caller's unless it merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Kept {
     /// It joined a queued request.
     Merged {

@@ -22,6 +22,7 @@ use crate::time::Instant;
 
 /// Whether a bio may continue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Throttled {
     /// It may.
     Go,
@@ -116,6 +117,7 @@ pub trait RqQos: Send + Any {
 
 /// Whether an elevator schedules buffered writes itself, so that throttling them would only interfere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum OwnThrottling {
     /// It leaves them to the throttle.
     #[default]

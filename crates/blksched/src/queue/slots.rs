@@ -10,6 +10,7 @@ use crate::time::Span;
 
 /// How many requests may exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Slots {
     /// No limit.
     Unlimited,
@@ -142,6 +143,7 @@ impl Slots {
 
 /// When a sleeper wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum WakeRule {
     /// Once this many slots are free (or all of them, if there are fewer).
     AtFree(u32),
@@ -169,6 +171,7 @@ pub enum WakeRule {
 
 /// The tags that a request holds from its allocation to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Pool {
     /// The device's own: there is no elevator.
     Device,

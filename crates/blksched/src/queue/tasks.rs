@@ -15,6 +15,7 @@ use crate::request::SubmitterId;
 
 /// When a woken task runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Wakes {
     /// After the queue has run, without the driver.
     #[default]

@@ -32,6 +32,7 @@ use window::Window;
 
 /// Why the throttle is on or off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Switch {
     /// The state of every new disk.
     OnByDefault,

@@ -6,6 +6,7 @@
 
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut};
+#[cfg(target_has_atomic = "32")]
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use super::{Bio, Command, Dir, FlightKey, InFlight, Request, RequestId, Sector, Stage, SubmitterId, Tag};
@@ -73,11 +74,18 @@ pub(crate) struct Links {
 
 /// The start of a queue's generations, so that a token of another queue is not accepted as one of its own. No decision
 /// and no record depends on this number.
+#[cfg(target_has_atomic = "32")]
 fn first_generation() -> u32 {
     /// 2^32 divided by the golden ratio: multiples of it are as far apart as possible, however many there are.
     const APART: u32 = 0x9e37_79b9;
     static NEXT: AtomicU32 = AtomicU32::new(0);
     NEXT.fetch_add(APART, Ordering::Relaxed)
+}
+
+/// The same where processors cannot count atomically: a token of another queue is then not told apart by it.
+#[cfg(not(target_has_atomic = "32"))]
+fn first_generation() -> u32 {
+    0
 }
 
 /// No slot, no tag.

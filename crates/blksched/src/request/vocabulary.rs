@@ -29,6 +29,7 @@ impl fmt::Display for Sector {
 
 /// The operation of a bio or request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Op {
     /// Disk to memory.
     Read,
@@ -178,6 +179,25 @@ pub struct Priority {
 impl Priority {
     /// Best effort, level 4: the priority of a process with nice 0.
     pub const NORMAL: Priority = Priority { class: Class::BestEffort, level: 4 };
+
+    /// Real time at this level, 0 (highest) to 7; a higher number means 7.
+    pub const fn real_time(level: u8) -> Priority {
+        Priority::of(Class::RealTime, level)
+    }
+
+    /// Best effort at this level, 0 (highest) to 7; a higher number means 7.
+    pub const fn best_effort(level: u8) -> Priority {
+        Priority::of(Class::BestEffort, level)
+    }
+
+    /// Only when no other process uses the disk; the class has no levels.
+    pub const fn idle() -> Priority {
+        Priority::of(Class::Idle, 7)
+    }
+
+    const fn of(class: Class, level: u8) -> Priority {
+        Priority { class, level: if level > 7 { 7 } else { level } }
+    }
 }
 
 impl fmt::Display for Priority {

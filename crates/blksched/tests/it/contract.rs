@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use blksched::{
-    Bio, BlockQueue, Cancelled, Catalogue, Delivery, InFlight, Instant, Limits, Next, Outcome, Plugging, QueueConfig,
-    Sector, Slots, Span, Submitted, SubmitterId, Tag,
+    Bio, BlockQueue, Cancelled, Catalogue, Delivery, InFlight, Instant, Limits, Next, Outcome, Plugging, Priority,
+    QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag,
 };
 use blksched::{FlightKey, NotInFlight};
 
@@ -233,4 +233,20 @@ fn a_built_elevator_brings_the_surroundings_of_its_era() {
         queue.complete(NOW, command, Outcome::Ok);
         assert_eq!(done(&mut queue), [1], "{era}");
     }
+}
+
+#[test]
+fn a_queue_and_what_was_built_can_be_printed() {
+    let built = Catalogue::builtin().build("bfq@6.1").unwrap();
+    assert!(format!("{built:?}").starts_with("Built { choice: bfq@6.1, slots: Tags {"), "{built:?}");
+    let mut queue = noop(Plugging::Never);
+    queue.submit(NOW, read(1, ME));
+    assert_eq!(format!("{queue:?}"), "BlockQueue { depth: 4, queued: 1, in_flight: 0, deadline: None, .. }");
+}
+
+#[test]
+fn a_priority_is_made_from_a_class_and_a_level_that_fits() {
+    let texts = [Priority::real_time(0), Priority::best_effort(7), Priority::best_effort(8), Priority::idle()];
+    assert_eq!(texts.map(|priority| priority.to_string()), ["rt/0", "be/7", "be/7", "idle/7"]);
+    assert_eq!(Priority::best_effort(4), Priority::NORMAL);
 }

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use blksched::author::merge::Merging;
 use blksched::author::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, RequestId, Run, Tuned};
-use blksched::{Bio, BlockQueue, Group, GroupError, GroupId, Instant, QueueConfig, Sector, SubmitterId};
+use blksched::{
+    Bio, BlockQueue, Catalogue, Group, GroupError, GroupId, Instant, Limits, QueueConfig, Sector, SubmitterId,
+};
 
 type Log = Arc<Mutex<Vec<String>>>;
 
@@ -129,4 +131,20 @@ fn a_new_elevator_hears_of_all_groups_before_the_requests_that_are_handed_over()
     queue.switch(now, diary);
     let expected = ["attach", "group 0 under 0: 200", "group 4 under 0: 100", "group 2 under 4: 100", "request of 2"];
     assert_eq!(heard(&log), expected);
+}
+
+#[test]
+fn who_ignores_weights_says_so() {
+    let shares = |spec: &str| {
+        let built = Catalogue::builtin().build(spec).unwrap();
+        let mut queue = built.queue(Limits::default(), 1);
+        queue.set_group(Instant::ZERO, GroupId(1), Group { weight: 500, ..Group::default() }).unwrap();
+        queue.shares_by_weight()
+    };
+    for spec in ["bfq", "bfq@4.19", "cfq@4.20+groups=on"] {
+        assert!(shares(spec), "{spec}");
+    }
+    for spec in ["none", "mq-deadline", "kyber", "deadline", "cfq@2.6.32", "cfq@4.20", "bfq+groups=off", "adios"] {
+        assert!(!shares(spec), "{spec}");
+    }
 }

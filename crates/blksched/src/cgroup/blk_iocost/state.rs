@@ -16,6 +16,7 @@ use crate::time::{Jiffies, Tick};
 
 /// Which of the two sums that overflow 32 bits in every kernel so far do overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Overflows {
     /// Both, as in kernels: a group that used all of its time asks for nothing next, and a heavy group (weight above
     /// 2621) takes back an arbitrary amount.
@@ -27,6 +28,7 @@ pub enum Overflows {
 
 /// The kernel's version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Era {
     /// 6.1: a changed class leaves the base rate unchanged.
     V6_1,
@@ -57,6 +59,7 @@ pub type CostTask = u32;
 
 /// The result for a bio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Verdict {
     /// It continues, and has cost its group this much virtual time.
     Go {

@@ -13,6 +13,7 @@ use crate::time::{Jiffies, Tick};
 
 /// The kernel's version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Era {
     /// 6.1 and 6.12.
     V6_12,

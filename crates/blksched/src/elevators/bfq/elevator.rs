@@ -222,6 +222,10 @@ impl Admits for Bfq {
 }
 
 impl Grouped for Bfq {
+    fn shares_by_weight(&self) -> bool {
+        self.rules.groups == Grouping::On
+    }
+
     fn group(&mut self, _cx: &mut Cx<'_>, id: GroupId, group: Group) {
         self.contexts.unsettle();
         if self.rules.groups == Grouping::On {

@@ -6,6 +6,7 @@
 use alloc::vec::Vec;
 
 use super::Cfq;
+use super::rules::Grouping;
 use super::tunables::Ticks;
 use crate::elevator::{
     Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
@@ -143,6 +144,10 @@ impl Merges for Cfq {
 impl Admits for Cfq {}
 
 impl Grouped for Cfq {
+    fn shares_by_weight(&self) -> bool {
+        self.rules.groups == Grouping::On
+    }
+
     fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
         self.begin(cx);
         self.settle();

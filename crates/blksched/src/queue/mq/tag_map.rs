@@ -14,6 +14,7 @@ use super::TagOrder;
 
 /// How deep a search may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum SearchDepth {
     /// Every bit.
     All,

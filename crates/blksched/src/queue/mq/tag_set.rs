@@ -20,6 +20,7 @@ use super::{MqEra, TagOrder};
 
 /// The result of asking for a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum TagAsked {
     /// The tag.
     Tag(u32),
@@ -31,6 +32,7 @@ pub enum TagAsked {
 
 /// Whether a task may sleep for its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Patience {
     /// It may sleep.
     Waits,

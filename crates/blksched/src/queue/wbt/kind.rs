@@ -27,6 +27,7 @@ pub struct Kind {
 
 /// Three independent counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Counter {
     /// Ordinary writes.
     Write,

@@ -8,6 +8,7 @@ use crate::time::{Instant, Jiffies, Span, Tick};
 
 /// The verdict of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum WindowVerdict {
     /// Reads were fast enough.
     Ok,
