@@ -337,6 +337,7 @@ impl Trial {
         let world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
         let write_back = self.surroundings.write_back(&self.elevator);
         let mut world = world.with_host(self.surroundings.host, write_back, config.limits.max_sectors);
+        world = world.with_blank(&plan.blank);
         if let Some(fs) = files::file_system(plan.fs, disk_sectors, config.limits.max_sectors, self.seed) {
             world = world.with_files(fs, &plan.files);
         }

@@ -17,7 +17,7 @@ use blksched::{
 };
 use blksched_disks::{Disk, Finished, Stint};
 use blksched_workloads::host::fs::FileSystem;
-use blksched_workloads::host::{Host, HostKnobs, WriteBack};
+use blksched_workloads::host::{Host, HostKnobs, Pages, WriteBack};
 use blksched_workloads::{Delivered, Emission, PlannedFile, Source, Trouble};
 
 use crate::hash::TraceHash;
@@ -174,6 +174,12 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// `max_sectors` \[512-byte sectors\].
     pub fn with_host(mut self, knobs: HostKnobs, write_back: WriteBack, max_sectors: u32) -> World<L, O> {
         self.host = Host::new(knobs, write_back, self.host.flusher(), max_sectors);
+        self
+    }
+
+    /// The same, where nothing has been written in these pages.
+    pub fn with_blank(mut self, blank: &[Pages]) -> World<L, O> {
+        blank.iter().for_each(|pages| self.host.add_blank(pages.clone()));
         self
     }
 

@@ -86,6 +86,7 @@ mod embedded;
 mod errors;
 mod expression;
 mod files;
+mod grain;
 mod host;
 mod layout;
 mod lines;
@@ -100,7 +101,6 @@ mod settings;
 mod texts;
 mod values;
 mod verify_only;
-mod whole_sectors;
 
 use std::collections::BTreeSet;
 
@@ -207,13 +207,12 @@ impl JobFile {
             problems.push(Problem::new(whole(files.len() as u32 - 1), title, "expected the name of a section"));
         }
         for job in &mut jobs {
-            let mut more = whole_sectors::make_whole(job);
+            notes.extend(check::end_by_amount(job).filter(|note| !notes.contains(note)));
             match verify_only::make_reader(job) {
-                Ok(note) => more.extend(note),
+                // Jobs of one `[global]` share its place and its note.
+                Ok(note) => notes.extend(note.filter(|note| !notes.contains(note))),
                 Err(problem) => problems.push(problem),
             }
-            // Jobs of one `[global]` share its place and its note.
-            notes.extend(more.into_iter().filter(|note| !notes.contains(note)).collect::<Vec<_>>());
         }
         problems.extend(check::check(&jobs));
         match problems.is_empty() {

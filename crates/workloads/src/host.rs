@@ -65,7 +65,7 @@ pub use dirty_pool::{DirtyLimits, DirtyPool};
 pub use flusher::{CHUNK_PAGES, Flusher};
 pub use knobs::HostKnobs;
 pub use outbox::Wish;
-pub use page::{PAGE_BYTES, PAGE_SECTORS, Pages, pages_of};
+pub use page::{ByteRange, PAGE_BYTES, PAGE_SECTORS, Pages, pages_of};
 pub use readahead::{Advice, Fetch, Readahead};
 pub use report::{Calls, HostReport, WaitsFor, Written};
 pub use runs::PageRuns;
@@ -85,6 +85,8 @@ pub struct Host {
     memory: DirtyMemory,
     /// Dirty and not being written.
     dirty: PageRuns,
+    /// Parts of new files in which nothing has been written, as far as anybody may write a page in part.
+    blank: PageRuns,
     /// Why the flusher is writing, while it has anything in flight.
     burst: Option<FlusherReason>,
     /// The next check of the age of dirty files.
@@ -115,6 +117,7 @@ impl Host {
             cache: Cache::new(knobs.memory / PAGE_BYTES),
             memory: DirtyMemory::new(&knobs, write_back),
             dirty: PageRuns::default(),
+            blank: PageRuns::default(),
             burst: None,
             tick: None,
             readaheads: BTreeMap::new(),
@@ -143,10 +146,15 @@ impl Host {
                 self.ops[id].stage = OpStage::Entering(change);
             }
             (CallWork::Change(..), None) => return self.finish(now, id),
-            (CallWork::Write { .. }, Some(_)) => self.ops[id].stage = OpStage::Entering(Change::Times),
+            (CallWork::Write(..), Some(_)) => self.ops[id].stage = OpStage::Entering(Change::Times),
             _ => {}
         }
         self.go_on(now, id);
+    }
+
+    /// Nothing has been written in these pages: whoever writes one in part need not read it first.
+    pub fn add_blank(&mut self, pages: Pages) {
+        self.blank.insert(pages);
     }
 
     /// A process sets what happens to a file in memory.
@@ -264,14 +272,11 @@ impl Host {
         let op = &self.ops[id];
         match (op.stage, op.task) {
             (OpStage::Entering(change), _) => self.enter_on(now, id, change),
-            (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Read { .. }, file, .. })) => {
+            (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Read(_), file, .. })) => {
                 self.read_on(now, id, &file)
             }
-            (
-                OpStage::Paging,
-                OpTask::Call(HostCall { work: CallWork::Write { start, sectors, stable }, file, .. }),
-            ) => {
-                self.write_on(now, id, &file, (start, sectors), stable);
+            (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Write(range, stable), file, .. })) => {
+                self.write_on(now, id, &file, range, stable);
             }
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Range { what, .. }, .. })) => {
                 self.begin_range(now, id, what)

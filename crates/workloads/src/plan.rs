@@ -5,6 +5,7 @@ use blksched::{GroupId, Instant, Priority, Sector, Span, SubmitterId};
 use crate::Source;
 use crate::cpus::CpuSet;
 use crate::fio::{Note, OffsetOrder, Reporting, Scripted};
+use crate::host::Pages;
 use crate::host::fs::{Extent, FileExtents, FsKind, Known};
 use crate::programs::Start;
 use crate::replay::{Joint, Replay, ReplayedProcess};
@@ -79,7 +80,7 @@ pub enum FileState {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedFile {
     /// The pages of the disk that it has, or will have.
-    pub pages: crate::host::Pages,
+    pub pages: Pages,
     /// What is in it.
     pub state: FileState,
 }
@@ -169,6 +170,8 @@ pub struct Plan {
     pub fs: FsKind,
     /// Its files, in the order in which they were made.
     pub files: Vec<PlannedFile>,
+    /// Pages of new files that are written in part, and hold nothing before.
+    pub blank: Vec<Pages>,
     /// In the order of `jobs`.
     pub(crate) origins: Vec<Origin>,
 }

@@ -7,7 +7,7 @@ use blksched::{Bio, Durability, GroupId, Instant, Priority, Sector, Span, Submit
 use blksched_traces::fs_recording::FsRecording;
 use blksched_workloads::host::fs::InodeId;
 use blksched_workloads::host::{
-    Advice, CallWork, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, Wish, WriteBack, pages_of,
+    Advice, ByteRange, CallWork, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, Wish, WriteBack, pages_of,
 };
 
 use super::FsReplay;
@@ -254,7 +254,10 @@ impl Replay<'_> {
                     Opened { dsync: true, .. } => Stable::OnReturn,
                     _ => Stable::Later,
                 };
-                CallWork::Write { start: sector(at / 4096 * 4096), sectors: bytes.div_ceil(4096) as u32 * 8, stable }
+                CallWork::Write(
+                    ByteRange::of_sectors(sector(at / 4096 * 4096), bytes.div_ceil(4096) as u32 * 8),
+                    stable,
+                )
             }
             Made::Sync => CallWork::Sync,
             Made::SyncData => CallWork::SyncData,

@@ -72,7 +72,7 @@ impl Begun {
             by: call.submitter,
             op: call.op(),
             start: call.start(),
-            sectors: call.bytes() / 512,
+            sectors: call.bytes().div_ceil(512),
             is_durable: false,
         }
     }

@@ -16,8 +16,9 @@ use std::sync::Arc;
 
 use blksched::{Bio, Instant, Op, SubmitterId};
 
+use super::grain::CountedFiles;
 use crate::host::fs::Syncing;
-use crate::host::{CallWork, HostCall, Memory, OpenFile, Stable};
+use crate::host::{ByteRange, CallWork, HostCall, Memory, OpenFile, Stable};
 use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use between::ClosePlan;
 use between::{BETWEEN_TAG, Between, Closing};
@@ -49,9 +50,11 @@ impl Through {
 pub(crate) struct Buffering {
     /// In the order on the disk.
     pub files: Arc<[OpenFile]>,
+    /// Where the process takes them to be, if it counts in something finer than sectors.
+    pub counted: Option<Arc<CountedFiles>>,
     /// What happens to them in memory before each pass.
     pub memory: Memory,
-    /// The length of a pass \[bytes\].
+    /// The length of a pass as the process counts \[bytes\].
     pub pass: u64,
     /// When it calls `sync_file_range`.
     pub range: Option<RangePlan>,
@@ -100,7 +103,17 @@ impl<S: Source> Buffered<S> {
     }
 
     fn file_at(&self, bio: &Bio) -> usize {
-        self.how.files.partition_point(|file| file.start <= bio.start).saturating_sub(1)
+        match &self.how.counted {
+            None => self.how.files.partition_point(|file| file.start <= bio.start).saturating_sub(1),
+            Some(counted) => counted.number(bio.start),
+        }
+    }
+
+    fn range(&self, bio: &Bio, file: usize) -> ByteRange {
+        match &self.how.counted {
+            None => ByteRange::of_sectors(bio.start, bio.sectors),
+            Some(counted) => counted.range(file, &self.how.files[file], (bio.start, bio.sectors)),
+        }
     }
 
     fn call(&self, bio: &Bio, file: usize, work: CallWork) -> Emission {
@@ -113,16 +126,17 @@ impl<S: Source> Buffered<S> {
             self.next_pass += self.how.pass.max(1);
             out.extend(self.how.files.iter().map(|file| Emission::Remember { file: *file, memory: self.how.memory }));
         }
-        let (start, sectors, file) = (bio.start, bio.sectors, self.file_at(bio));
-        self.done += u64::from(sectors) * 512;
-        self.closing.iter_mut().for_each(|closing| closing.transferred(file, u64::from(sectors) * 512));
+        let file = self.file_at(bio);
+        let range = self.range(bio, file);
+        self.done += u64::from(bio.sectors) * 512;
+        self.closing.iter_mut().for_each(|closing| closing.transferred(file, range.bytes));
         let work = match bio.op {
-            Op::Read => CallWork::Read { start, sectors },
+            Op::Read => CallWork::Read(range),
             _ => {
                 self.written.insert(file);
-                self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, start, sectors));
+                self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, range));
                 let stable = if bio.durability.fua { self.how.stable } else { Stable::Later };
-                CallWork::Write { start, sectors, stable }
+                CallWork::Write(range, stable)
             }
         };
         out.push(self.call(bio, file, work));

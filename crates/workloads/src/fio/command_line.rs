@@ -107,7 +107,7 @@ const ALONE: [&str; 11] = [
 ];
 
 /// Programs that people start fio with; what they say about processes is not taken over.
-const LAUNCHERS: [&str; 22] = [
+const LAUNCHERS: [&str; 24] = [
     "sudo",
     "doas",
     "time",
@@ -130,10 +130,22 @@ const LAUNCHERS: [&str; 22] = [
     "systemd-run",
     "chroot",
     "exec",
+    "setsid",
+    "eval",
 ];
 
-/// Prompts of a shell.
-const PROMPTS: [&str; 4] = ["$", "#", "%", ">"];
+/// Prompts of a shell, alone or behind its user, host and folder: `$`, `root@pod:/mnt#`, `[root@db` and `~]#`; and the
+/// number of a footnote, `[1]`.
+fn is_prompt(word: &str) -> bool {
+    let alone = ["$", "#", "%", ">"].contains(&word);
+    let of_user = word.contains('@') && (word.ends_with(['$', '#', '%', '>']) || word.starts_with('['));
+    let footnote = || word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(is_number);
+    alone || of_user || word.ends_with("]#") || word.ends_with("]$") || footnote()
+}
+
+fn is_number(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit())
+}
 
 /// Takes fio's words out of a command line. `own` says whether an option, named without dashes, is the caller's. Comes
 /// with the words that are the caller's: its options, and the names of job files and other loads.
@@ -165,7 +177,7 @@ fn is_launcher(word: &str) -> bool {
         let name = word.split_once('=').map_or("", |(name, _)| name);
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
     };
-    LAUNCHERS.contains(&word.rsplit('/').next().unwrap_or(word)) || PROMPTS.contains(&word) || is_assignment()
+    LAUNCHERS.contains(&word.rsplit('/').next().unwrap_or(word)) || is_prompt(word) || is_assignment()
 }
 
 impl Line<'_> {
@@ -179,7 +191,8 @@ impl Line<'_> {
         let Some(first) = words.get(at) else { return words };
         // Pasted in quotes, or as the argument of a shell.
         let is_shell = |word: &str| matches!(word.rsplit('/').next(), Some("sh" | "bash"));
-        let quoted = if is_shell(first) { at + 1..words.len().min(at + 3) } else { at..at + 1 };
+        let quotes = is_shell(first) || words[at..].iter().take(3).any(|word| word == "eval");
+        let quoted = if quotes { at + 1..words.len().min(at + 3) } else { at..at + 1 };
         let inside = quoted.clone().find_map(|at| Some((at, command_in(&words[at])?)));
         if let Some((place, inside)) = inside {
             let mut all: Vec<String> = words[..at].to_vec();
@@ -187,7 +200,9 @@ impl Line<'_> {
             all.extend(words[place + 1..].iter().cloned());
             return self.without_launcher(all);
         }
-        if !is_fio(first) && !is_launcher(first) {
+        // `log_must eval fio …`, in a test's script.
+        let is_eval = words.get(at + 1).is_some_and(|word| word == "eval");
+        if !is_fio(first) && !is_launcher(first) && !is_eval {
             return words;
         }
         let has_image =
@@ -199,8 +214,7 @@ impl Line<'_> {
         };
         let Some(found) = found else { return words };
         let before: Vec<&str> = words[at..found].iter().map(String::as_str).collect();
-        let told: Vec<&str> =
-            before.iter().copied().filter(|word| !PROMPTS.contains(word) && *word != "sudo").collect();
+        let told: Vec<&str> = before.iter().copied().filter(|word| !is_prompt(word) && *word != "sudo").collect();
         if !told.is_empty() {
             let told = told.join(" ");
             self.typed.notes.push(format!(

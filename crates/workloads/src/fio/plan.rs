@@ -5,6 +5,7 @@ mod log;
 mod on;
 
 use core::ops::Range;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
 use super::buffered::{Buffered, Buffering, ClosePlan, Through};
 use super::errors::{Note, Problem};
 use super::files::{Files, JobClone, does_not_fit};
+use super::grain::{CountedFiles, Grain};
 use super::layout::{self, Need};
 use super::names::clones_have_nothing;
 use super::process::{
@@ -85,41 +87,30 @@ impl Scripted {
 pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64, fs: FsKind) -> Result<Plan, Vec<Problem>> {
     let fs = on::file_system(jobs, fs).map_err(|problem| vec![problem])?;
     let disk = disk_sectors.saturating_mul(SECTOR_BYTES);
-    let mut files = Files::default();
-    let mut clones = Vec::new();
+    let (clones, files) = cloned(jobs, disk)?;
     let mut problems = Vec::new();
-    for job in jobs {
-        for number in 0..job.settings.numjobs {
-            match files.add(job, number, disk) {
-                Ok(files) => clones.push(JobClone { job, number, files }),
-                Err(problem) => {
-                    problems.push(problem);
-                    break;
-                }
-            }
-        }
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
     let extents = layout::lay_out_on(fs, &files.needs, &files.extent_groups, disk);
     let extents = extents.map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     let (notes, jobs) = (files.notes(&clones), Vec::with_capacity(clones.len()));
     let placed = on::files(fs, &clones, &files.needs, &extents);
-    let mut plan = Plan { notes, jobs, fs, files: placed, ..Plan::default() };
+    let blank = on::blank(&clones, &files.needs, &extents);
+    let mut plan = Plan { notes, jobs, fs, files: placed, blank, ..Plan::default() };
     let (mut scripts, mut bufferings) = (Vec::with_capacity(clones.len()), Vec::new());
     let mut order = JobOrder::default();
     for clone in &clones {
-        match regions(clone, &extents, &files.needs) {
-            Ok(regions) => {
+        match regions(clone, &extents, &files.needs)
+            .and_then(|regions| counted(clone, &regions, &extents, &files.needs).map(|counted| (regions, counted)))
+        {
+            Ok((regions, counted)) => {
                 let s = &clone.job.settings;
                 let place = |file: &usize| open_file(s, extents[*file], files.needs[*file]);
                 let on_files = fs != FsKind::None && files.needs[clone.files[0]] != Need::WholeDisk;
-                let buffering = buffering(s, clone.files.iter().map(place).collect(), regions.pass, on_files);
+                let placed = clone.files.iter().map(place).collect();
+                let buffering = buffering(s, placed, counted.as_ref(), regions.pass, on_files);
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
                 plan.notes.extend(log::notes(clone.job, clone.number, traces));
-                let (job, script) = order.next(clone, &files.names[clone.files[0]], &regions);
+                let (job, script) = order.next(clone, &files.names[clone.files[0]], &regions, counted.as_ref());
                 let script = match log::log(clone.job, clone.number, traces, disk_sectors) {
                     Ok(Some(log)) => Script { log: Some(log), bytes: u64::MAX, read_back: None, ..script },
                     Ok(None) => script,
@@ -151,6 +142,55 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64, fs: 
     Ok(plan)
 }
 
+/// Every process with its files.
+fn cloned(jobs: &[JobSection], disk: u64) -> Result<(Vec<JobClone<'_>>, Files), Vec<Problem>> {
+    let mut files = Files::default();
+    let mut clones = Vec::new();
+    let mut problems = Vec::new();
+    for job in jobs {
+        for number in 0..job.settings.numjobs {
+            match files.add(job, number, disk) {
+                Ok(files) => clones.push(JobClone { job, number, files }),
+                Err(problem) => {
+                    problems.push(problem);
+                    break;
+                }
+            }
+        }
+    }
+    if problems.is_empty() { Ok((clones, files)) } else { Err(problems) }
+}
+
+/// A job whose process does not count in sectors, as it counts.
+struct Counted<'a> {
+    job: Cow<'a, JobSection>,
+    regions: Regions,
+    files: Arc<CountedFiles>,
+}
+
+/// `None` if it counts in sectors.
+fn counted<'a>(
+    clone: &JobClone<'a>,
+    real: &Regions,
+    extents: &[layout::FileExtent],
+    needs: &[Need],
+) -> Result<Option<Counted<'a>>, Problem> {
+    let grain = Grain::of(&clone.job.settings);
+    if !grain.is_fine() {
+        return Ok(None);
+    }
+    let job = grain.scale(clone.job);
+    let (extents, needs) = grain.files(&clone.files, extents, needs);
+    let as_counted = JobClone { job: &job, number: clone.number, files: (0..extents.len()).collect() };
+    let mut regions = regions(&as_counted, &extents, &needs)?;
+    let amount = |bytes| grain.amount(bytes);
+    (regions.whole, regions.pass, regions.bytes) = (amount(real.whole), amount(real.pass), amount(real.bytes));
+    regions.all.iter_mut().zip(&real.all).for_each(|(region, real)| region.bytes = amount(real.bytes));
+    let mut starts: Vec<Sector> = extents.iter().map(|extent| Sector(extent.start / SECTOR_BYTES)).collect();
+    starts.sort();
+    Ok(Some(Counted { job, regions, files: Arc::new(CountedFiles { grain, starts }) }))
+}
+
 /// What depends on the jobs before: groups, rows, which to wait for.
 #[derive(Default)]
 struct JobOrder {
@@ -164,7 +204,13 @@ struct JobOrder {
 }
 
 impl JobOrder {
-    fn next(&mut self, clone: &JobClone<'_>, file: &str, regions: &Regions) -> (JobPlan, Script) {
+    fn next(
+        &mut self,
+        clone: &JobClone<'_>,
+        file: &str,
+        regions: &Regions,
+        counted: Option<&Counted<'_>>,
+    ) -> (JobPlan, Script) {
         let s = &clone.job.settings;
         let mut begins_group = self.processes == 0;
         if clone.number == 0 && self.processes > 0 {
@@ -180,7 +226,10 @@ impl JobOrder {
         self.processes += 1;
         let awaited = s.wait_for.as_ref().and_then(|name| self.of_job.get(name)).cloned().unwrap_or(0..0);
         self.of_job.entry(clone.job.name.clone()).or_insert(submitter.0..submitter.0).end = self.processes;
-        let made = script(s, regions, submitter);
+        let made = match counted {
+            None => script(s, regions, submitter),
+            Some(counted) => script(&counted.job.settings, &counted.regions, submitter),
+        };
         let has_nothing = clone.number > 0 && clones_have_nothing(s);
         let bytes = if has_nothing { 0 } else { made.bytes };
         let script = Script { wait_for: awaited, behind: self.behind, bytes, ..made };
@@ -278,7 +327,7 @@ fn character(s: &Settings, script: &Script) -> IoCharacter {
         writes,
         syncs: writes && flushes,
         paced,
-        amount: (script.bytes != u64::MAX && script.bytes > 0).then_some(script.bytes),
+        amount: (script.bytes != u64::MAX && script.bytes > 0).then(|| Grain::of(s).real(script.bytes)),
     }
 }
 
@@ -306,9 +355,15 @@ fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> Ope
     OpenFile { start: Sector(place.start / SECTOR_BYTES), sectors: length.div_ceil(SECTOR_BYTES), advice }
 }
 
-/// The buffering of a job; `pass` is the number of bytes of one pass over its files. `on_files`: they are on a file
-/// system.
-fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64, on_files: bool) -> Option<Buffering> {
+/// The buffering of a job; `pass` is the number of bytes of one pass over its files, if it counts in sectors.
+/// `on_files`: they are on a file system.
+fn buffering(
+    s: &Settings,
+    mut files: Vec<OpenFile>,
+    counted: Option<&Counted<'_>>,
+    pass: u64,
+    on_files: bool,
+) -> Option<Buffering> {
     let memory = match (s.pre_read, s.invalidate) {
         (true, _) => Memory::Load,
         (false, true) => Memory::Drop,
@@ -327,7 +382,9 @@ fn buffering(s: &Settings, mut files: Vec<OpenFile>, pass: u64, on_files: bool) 
         Durable::All => Stable::AllOnReturn,
         Durable::No | Durable::Data => Stable::OnReturn,
     };
-    Some(Buffering { files: files.into(), memory, pass, range, close, how, syncs, stable })
+    let pass = counted.map_or(pass, |counted| counted.regions.pass);
+    let counted = counted.map(|counted| counted.files.clone());
+    Some(Buffering { files: files.into(), counted, memory, pass, range, close, how, syncs, stable })
 }
 
 /// An `iodepth` without effect is reported once, at the job's first process.

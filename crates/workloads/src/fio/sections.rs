@@ -132,6 +132,15 @@ fn set(
                 let why = format!("`{text}` is {whole}, as in fio, which does not read beyond the point");
                 return Ok(Some(Note { place: key.place.clone(), option: option.name, why }));
             }
+            let cut = match kind {
+                OptionKind::Extent(_) => ':',
+                OptionKind::Bool(_) => '/',
+                _ => '\0',
+            };
+            if let Some((first, _)) = text.as_deref().and_then(|text| text.split_once(cut)) {
+                let why = format!("only `{first}` counts, as in fio, which does not read beyond it");
+                return Ok(Some(Note { place: key.place.clone(), option: option.name, why }));
+            }
             let of_thousands = text.as_deref().filter(|text| kind.is_length() && values::is_of_thousands(text));
             let of_thousands = of_thousands.filter(|_| settings.kb_base == KbBase::Binary);
             Ok(of_thousands.map(|text| {

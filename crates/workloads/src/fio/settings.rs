@@ -255,6 +255,8 @@ pub(crate) struct RareSettings {
     pub fsync_on_close: bool,
     pub preallocated: Preallocated,
     pub overwrite: bool,
+    /// Its processes lock their files.
+    pub locks: bool,
     pub fs: Option<FsKind>,
 }
 

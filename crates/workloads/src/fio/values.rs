@@ -41,9 +41,9 @@ pub enum Bare {
 /// The meaning of the suffixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KbBase {
-    /// `kb_base=1024`: `k` is 1024, `ki` 1000.
+    /// `kb_base=1024`: `k`, `kb` and `ki` are 1024, `kib` is 1000.
     Binary,
-    /// `kb_base=1000`: `k` is 1000, `ki` 1024.
+    /// `kb_base=1000`: `k`, `kb` and `ki` are 1000, `kib` is 1024.
     Decimal,
 }
 
@@ -61,24 +61,22 @@ fn number(text: &str, base: KbBase) -> Option<(u64, &str)> {
     Some((value, digits[end..].trim_start()))
 }
 
-/// The bytes of a suffix.
+/// The bytes of a suffix. An `i` means something only in front of a `b` (tried: `2Mi` is 2 MiB, `2MiB` two millions).
 fn scale(suffix: &str, base: KbBase) -> Option<u64> {
     let suffix = suffix.to_ascii_lowercase();
-    let prefix = suffix.strip_suffix('b').unwrap_or(&suffix);
-    let (letter, other) = match prefix.strip_suffix('i') {
+    let (letter, other) = match suffix.strip_suffix("ib") {
         Some(letter) if !letter.is_empty() => (letter, true),
-        _ => (prefix, false),
+        _ => (suffix.strip_suffix(['b', 'i']).unwrap_or(&suffix), false),
     };
     let step: u64 = if (base == KbBase::Binary) == other { 1000 } else { 1024 };
     let power = ["", "k", "m", "g", "t", "p"].iter().position(|&unit| unit == letter)?;
     step.checked_pow(power as u32)
 }
 
-/// Whether a length is written with `Ki`, `MiB` or the like, which are thousands with `kb_base=1024`.
+/// Whether a length is written with `KiB`, `MiB` or the like, which are thousands with `kb_base=1024`.
 pub(crate) fn is_of_thousands(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    let prefix = text.strip_suffix('b').unwrap_or(&text);
-    let letter = prefix.strip_suffix('i').and_then(|rest| rest.chars().last());
+    let letter = text.strip_suffix("ib").and_then(|rest| rest.chars().last());
     letter.is_some_and(|letter| "kmgtp".contains(letter)) && text.starts_with(|c: char| c.is_ascii_digit())
 }
 
@@ -114,8 +112,9 @@ pub(crate) fn whole_part(text: &str) -> Option<&str> {
     text.split_once('.').filter(|(whole, rest)| digits(whole) && digits(rest)).map(|(whole, _)| whole)
 }
 
-/// Parses `20%`, or bytes like [`bytes`].
+/// Parses `20%`, or bytes like [`bytes`]; what follows a `:` does not count (tried: of `64k:64k` the second is nothing).
 pub(crate) fn extent(text: &str, base: KbBase) -> Result<LengthOrShare, ValueError> {
+    let text = text.split(':').next().unwrap_or(text).trim_end();
     match text.strip_suffix('%') {
         None => bytes(text, base).map(LengthOrShare::Bytes),
         // `100%%`, from a template of Python's, is 100 % to fio, too (tried).
@@ -201,9 +200,9 @@ pub(crate) fn signed(text: &str, min: i64, max: i64) -> Result<i64, ValueError> 
     }
 }
 
-/// `0` or `1`.
+/// `0` or `1`; what follows it behind a `/` does not count (tried: `0/1`, copied from the manual, is 0).
 pub(crate) fn boolean(text: &str) -> Result<bool, ValueError> {
-    match text {
+    match text.split('/').next().unwrap_or(text).trim_end() {
         "0" => Ok(false),
         "1" => Ok(true),
         _ => expected("0 or 1"),
@@ -246,6 +245,12 @@ mod tests {
         assert_eq!(bytes("1t", KB), Ok(1 << 40));
         assert_eq!(bytes("(2+2*3)k", KB), Ok(8192));
         assert_eq!((bytes("4k", KbBase::Decimal), bytes("4kib", KbBase::Decimal)), (Ok(4000), Ok(4096)));
+        // Tried with fio 3.33, each with both.
+        let both = |text| [KbBase::Binary, KbBase::Decimal].map(|base| bytes(text, base).unwrap());
+        assert_eq!((both("8Ki"), both("8KiB"), both("8KB")), ([8192, 8000], [8000, 8192], [8192, 8000]));
+        assert_eq!((both("2Mi"), both("2MiB")), ([2 << 20, 2_000_000], [2_000_000, 2 << 20]));
+        assert_eq!(extent("64k:32k", KbBase::Binary), Ok(LengthOrShare::Bytes(65_536)));
+        assert_eq!((boolean("0/1"), boolean("1")), (Ok(false), Ok(true)));
         for text in ["", "k", "1.5m", "1q", "-1", "4k4", "99999999999p", "1ii", "i", "\"4k\""] {
             assert!(bytes(text, KB).is_err(), "{text}");
         }

@@ -3,7 +3,7 @@
 use blksched::{GroupId, Op, Priority, Sector, SubmitterId, Tag};
 
 use super::fs::{Change, InodeId, Syncing};
-use super::page::{PAGE_SECTORS, Pages, pages_of};
+use super::page::{ByteRange, PAGE_SECTORS, Pages, pages_of};
 use super::readahead::Advice;
 
 /// A file as a process has it open. It is contiguous on the disk.
@@ -39,25 +39,13 @@ pub enum Stable {
     AllOnReturn,
 }
 
-/// What a call does. Positions are sectors of the disk, within the file.
+/// What a call does. Positions are those of the disk, within the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallWork {
     /// `read`
-    Read {
-        /// The first sector.
-        start: Sector,
-        /// The length \[512-byte sectors\].
-        sectors: u32,
-    },
-    /// `write`
-    Write {
-        /// The first sector.
-        start: Sector,
-        /// The length \[512-byte sectors\].
-        sectors: u32,
-        /// When it is stable.
-        stable: Stable,
-    },
+    Read(ByteRange),
+    /// `write`, and when it is stable.
+    Write(ByteRange, Stable),
     /// `sync_file_range`: writes the dirty pages of a range to the disk, whose cache is not flushed.
     Range {
         /// The first sector.
@@ -107,8 +95,8 @@ impl HostCall {
     /// The operation that it is recorded as.
     pub fn op(&self) -> Op {
         match self.work {
-            CallWork::Read { .. } => Op::Read,
-            CallWork::Write { .. } => Op::Write,
+            CallWork::Read(_) => Op::Read,
+            CallWork::Write(..) => Op::Write,
             CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => Op::Flush,
         }
     }
@@ -116,7 +104,8 @@ impl HostCall {
     /// Its first sector; for an fsync its file's.
     pub fn start(&self) -> Sector {
         match self.work {
-            CallWork::Read { start, .. } | CallWork::Write { start, .. } | CallWork::Range { start, .. } => start,
+            CallWork::Read(range) | CallWork::Write(range, _) => Sector(range.start / 512),
+            CallWork::Range { start, .. } => start,
             CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.start,
         }
     }
@@ -124,7 +113,7 @@ impl HostCall {
     /// How much it transfers \[bytes\].
     pub fn bytes(&self) -> u64 {
         match self.work {
-            CallWork::Read { sectors, .. } | CallWork::Write { sectors, .. } => u64::from(sectors) * 512,
+            CallWork::Read(range) | CallWork::Write(range, _) => range.bytes,
             CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => 0,
         }
     }
@@ -132,17 +121,15 @@ impl HostCall {
     /// What it makes stable before it returns.
     pub(super) fn syncs(&self) -> Option<Syncing> {
         match self.work {
-            CallWork::Sync | CallWork::Write { stable: Stable::AllOnReturn, .. } => Some(Syncing::All),
-            CallWork::SyncData | CallWork::Write { stable: Stable::OnReturn, .. } => Some(Syncing::Data),
+            CallWork::Sync | CallWork::Write(_, Stable::AllOnReturn) => Some(Syncing::All),
+            CallWork::SyncData | CallWork::Write(_, Stable::OnReturn) => Some(Syncing::Data),
             _ => None,
         }
     }
 
     pub(super) fn pages(&self) -> Pages {
         match self.work {
-            CallWork::Read { start, sectors } | CallWork::Write { start, sectors, .. } => {
-                pages_of(start, u64::from(sectors))
-            }
+            CallWork::Read(range) | CallWork::Write(range, _) => range.pages(),
             CallWork::Range { start, sectors, .. } => pages_of(start, sectors),
             CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.pages(),
         }

@@ -1,9 +1,10 @@
-//! `write`: page by page into memory. A partly written page that is not in memory is read first; a writer that is to
-//! dirty no more memory for the moment sleeps; everything else happens at the speed of memory.
+//! `write`: page by page into memory. A partly written page that is not in memory is read first, unless nothing has
+//! ever been written there; a writer that is to dirty no more memory for the moment sleeps; everything else happens at
+//! the speed of memory.
 
 use std::cmp::Reverse;
 
-use blksched::{Instant, Sector};
+use blksched::Instant;
 
 use super::Host;
 use super::balance::Verdict;
@@ -12,7 +13,7 @@ use super::call::{OpenFile, Stable};
 use super::dirty_memory::DirtyMemory;
 use super::op::OpId;
 use super::outbox::Wish;
-use super::page::{PAGE_BYTES, PAGE_SECTORS};
+use super::page::{ByteRange, PAGE_BYTES};
 use super::report::WaitsFor;
 
 /// A long write asks again after this many pages: 2 MiB, the largest piece of memory that is copied at a time (MEMORY;
@@ -20,7 +21,7 @@ use super::report::WaitsFor;
 const PIECE: u64 = 512;
 
 impl Host {
-    pub(super) fn write_on(&mut self, now: Instant, id: OpId, file: &OpenFile, range: (Sector, u32), stable: Stable) {
+    pub(super) fn write_on(&mut self, now: Instant, id: OpId, file: &OpenFile, range: ByteRange, stable: Stable) {
         loop {
             let op = &self.ops[id];
             let (page, end) = (op.at, op.end);
@@ -28,9 +29,7 @@ impl Host {
                 self.write_back(now);
                 return match stable {
                     Stable::Later => self.finish(now, id),
-                    Stable::OnReturn | Stable::AllOnReturn => {
-                        self.begin_sync(now, id, super::page::pages_of(range.0, u64::from(range.1)))
-                    }
+                    Stable::OnReturn | Stable::AllOnReturn => self.begin_sync(now, id, range.pages()),
                 };
             }
             if op.failed {
@@ -41,7 +40,7 @@ impl Host {
             }
             match self.cache.get(page) {
                 Some(PageState::Reading(transfer)) => return self.wait_for(now, id, transfer, WaitsFor::Pages),
-                None if !covers(range, page) => {
+                None if !range.covers(page) && !self.blank.contains(page) => {
                     self.report.asked += self.start_reads(self.ops[id].who(), page..page + 1);
                     continue;
                 }
@@ -59,6 +58,9 @@ impl Host {
 
     fn dirty_page(&mut self, now: Instant, id: OpId, page: u64, file: &OpenFile, state: Option<PageState>) {
         self.report.dirtied += 1;
+        if !self.blank.is_empty() {
+            self.blank.remove(page..page + 1);
+        }
         self.memory.dirtied(self.ops[id].who().submitter);
         if let Some(PageState::Writing(transfer)) = state {
             return self.cache.set(page, PageState::Redirtied(transfer));
@@ -110,9 +112,4 @@ impl Host {
             self.go_on(now, id);
         }
     }
-}
-
-/// Whether the whole page is written.
-fn covers((start, sectors): (Sector, u32), page: u64) -> bool {
-    start.0 <= page * PAGE_SECTORS && (page + 1) * PAGE_SECTORS <= start.0 + u64::from(sectors)
 }

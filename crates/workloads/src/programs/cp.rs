@@ -14,7 +14,7 @@ use rand::RngExt;
 use super::parameter::{Parameter, ParameterKind};
 use super::tree::{AWAY, BLOCK, INODES, largest};
 use super::{Launch, Program, ProgramProcess};
-use crate::host::{Advice, CallWork, HostCall, OpenFile, Stable};
+use crate::host::{Advice, ByteRange, CallWork, HostCall, OpenFile, Stable};
 use crate::{Delivered, Emission, Source};
 
 pub(super) const PROGRAM: Program = Program {
@@ -160,16 +160,16 @@ impl Copying {
 
     fn call(&mut self) -> Option<(OpenFile, CallWork)> {
         let (start, block) = (self.copy.start.0, BLOCK as u32);
-        let write = |start: u64, sectors| CallWork::Write { start: Sector(start), sectors, stable: Stable::Later };
+        let write = |start: u64, sectors| CallWork::Write(ByteRange::of_sectors(Sector(start), sectors), Stable::Later);
         Some(match self.step {
             CpCall::Inode => {
                 let start = self.original + self.inode();
-                (file(start, BLOCK), CallWork::Read { start: Sector(start), sectors: block })
+                (file(start, BLOCK), CallWork::Read(ByteRange::of_sectors(Sector(start), block)))
             }
             CpCall::Read => {
                 let first = self.original + self.data + self.place;
                 let start = Sector(first + self.offset);
-                (file(first, self.sizes[self.nth]), CallWork::Read { start, sectors: self.piece() as u32 })
+                (file(first, self.sizes[self.nth]), CallWork::Read(ByteRange::of_sectors(start, self.piece() as u32)))
             }
             CpCall::Write => {
                 let start = start + self.data + self.place + self.offset;
@@ -250,6 +250,7 @@ impl Source for Copying {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host::PAGE_BYTES;
     use crate::programs::Settings;
 
     /// Its calls, as letters with places and lengths [blocks], relative to original and copy.
@@ -262,8 +263,8 @@ mod tests {
             for emission in out.drain(..) {
                 let Emission::Call(call) = emission else { continue };
                 log.push(match call.work {
-                    CallWork::Read { start, sectors } => ('r', start.0 / 8, u64::from(sectors) / 8),
-                    CallWork::Write { start, sectors, .. } => ('w', start.0 / 8, u64::from(sectors) / 8),
+                    CallWork::Read(range) => ('r', range.start / PAGE_BYTES, range.bytes / PAGE_BYTES),
+                    CallWork::Write(range, _) => ('w', range.start / PAGE_BYTES, range.bytes / PAGE_BYTES),
                     CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => {
                         ('s', call.file.start.0 / 8, call.file.sectors / 8)
                     }

@@ -10,7 +10,7 @@ use blksched_workloads::host::fs::{
     Ext4, Ext4Settings, FileExtents, FileSystem, InodeId, JournalRace, Known, Places, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{
-    Advice, CallWork, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, Wish, WriteBack, pages_of,
+    Advice, ByteRange, CallWork, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, Wish, WriteBack, pages_of,
 };
 use proptest::prelude::*;
 
@@ -162,7 +162,7 @@ fn laws(xfs: bool, seed: u64, steps: &[(u8, Step)]) {
                 let page_number = sector(page).0 / 8;
                 rig.stable.remove(&page_number);
                 dirty.entry(process).or_default().insert(page_number);
-                CallWork::Write { start: sector(page), sectors: 8, stable: Stable::Later }
+                CallWork::Write(ByteRange::of_sectors(sector(page), 8), Stable::Later)
             }
             Step::Fsync => CallWork::Sync,
             Step::Fdatasync => CallWork::SyncData,

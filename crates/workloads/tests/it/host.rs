@@ -6,8 +6,8 @@ use std::collections::VecDeque;
 use blksched::author::Waiter;
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::{
-    Advice, CallWork, Host, HostCall, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, RangeSync, Stable, Ticks,
-    WaitsFor, Wish, WriteBack,
+    Advice, ByteRange, CallWork, Host, HostCall, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, RangeSync,
+    Stable, Ticks, WaitsFor, Wish, WriteBack,
 };
 use proptest::prelude::*;
 
@@ -92,11 +92,11 @@ impl Rig {
     }
 
     fn read(&mut self, file: OpenFile, page: u64, pages: u32) -> u64 {
-        self.call(1, file, CallWork::Read { start: Sector(page * 8), sectors: pages * 8 })
+        self.call(1, file, CallWork::Read(ByteRange::of_sectors(Sector(page * 8), pages * 8)))
     }
 
     fn write(&mut self, file: OpenFile, page: u64, pages: u32) -> u64 {
-        self.call(1, file, CallWork::Write { start: Sector(page * 8), sectors: pages * 8, stable: Stable::Later })
+        self.call(1, file, CallWork::Write(ByteRange::of_sectors(Sector(page * 8), pages * 8), Stable::Later))
     }
 
     fn next(&self) -> Option<Instant> {
@@ -191,7 +191,7 @@ fn pages_on_their_way_are_waited_for_and_not_read_twice() {
     let mut rig = Rig::new("read_ahead_kb=0");
     let file = file(0, 100, Advice::Normal);
     let one = rig.read(file, 5, 4);
-    let two = rig.call(2, file, CallWork::Read { start: Sector(48), sectors: 8 });
+    let two = rig.call(2, file, CallWork::Read(ByteRange::of_sectors(Sector(48), 8)));
     rig.until_returned(one);
     rig.until_returned(two);
     assert_eq!((rig.pages(Op::Read), rig.host.report().in_flight), (4, 1));
@@ -266,7 +266,7 @@ fn sleepers_wake_in_batches() {
         let mut moments = Vec::new();
         for who in 0..8 {
             let file = file(who * 1_000, 1_000, Advice::Normal);
-            let work = CallWork::Write { start: Sector(who * 8_000), sectors: 512, stable: Stable::Later };
+            let work = CallWork::Write(ByteRange::of_sectors(Sector(who * 8_000), 512), Stable::Later);
             rig.call(who as u32, file, work);
         }
         while rig.step(Instant::NEVER) {}
@@ -351,7 +351,7 @@ fn a_page_dirtied_while_it_is_written_is_written_again() {
 fn o_sync_makes_each_write_wait_for_the_disk() {
     let mut rig = Rig::new("");
     let file = file(0, 1_000, Advice::Normal);
-    let work = |page: u64| CallWork::Write { start: Sector(page * 8), sectors: 8, stable: Stable::OnReturn };
+    let work = |page: u64| CallWork::Write(ByteRange::of_sectors(Sector(page * 8), 8), Stable::OnReturn);
     rig.write(file, 99, 1);
     for page in 0..3 {
         let tag = rig.call(1, file, work(page));
@@ -365,7 +365,7 @@ fn o_sync_makes_each_write_wait_for_the_disk() {
 fn a_page_written_in_part_is_read_first_unless_it_is_there() {
     let mut rig = Rig::new("");
     let file = file(0, 1_000, Advice::Normal);
-    let work = CallWork::Write { start: Sector(3), sectors: 1, stable: Stable::Later };
+    let work = CallWork::Write(ByteRange::of_sectors(Sector(3), 1), Stable::Later);
     let tag = rig.call(1, file, work);
     assert!(rig.until_returned(tag) > at_ms(1));
     let tag = rig.call(1, file, work);
@@ -572,11 +572,19 @@ impl Rig {
         let base = |who: u32| file_of(who).start.0;
         match *deed {
             Deed::Read { who, page, sectors } => {
-                self.call(who, file_of(who), CallWork::Read { start: Sector(base(who) + page * 8), sectors });
+                self.call(
+                    who,
+                    file_of(who),
+                    CallWork::Read(ByteRange::of_sectors(Sector(base(who) + page * 8), sectors)),
+                );
             }
             Deed::Write { who, sector, sectors, stable } => {
                 let stable = if stable { Stable::OnReturn } else { Stable::Later };
-                self.call(who, file_of(who), CallWork::Write { start: Sector(base(who) + sector), sectors, stable });
+                self.call(
+                    who,
+                    file_of(who),
+                    CallWork::Write(ByteRange::of_sectors(Sector(base(who) + sector), sectors), stable),
+                );
             }
             Deed::Sync { who } => drop(self.call(who, file_of(who), CallWork::Sync).to_string()),
             Deed::Direct { page, write } => {

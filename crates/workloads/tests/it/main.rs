@@ -3,6 +3,7 @@
 mod common;
 mod file_system;
 mod fio_examples;
+mod grains;
 mod host;
 mod malformed;
 mod mutations;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::Sector;
 
-use crate::host::{CallWork, RangeSync};
+use crate::host::{ByteRange, CallWork, RangeSync};
 
 /// The job's settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +29,10 @@ impl Ranges {
         Ranges { plan, writes: 0, written: BTreeMap::new(), is_due: false }
     }
 
-    pub fn wrote(&mut self, file: usize, start: Sector, sectors: u32) {
-        let end = start.0 + u64::from(sectors);
-        let range = self.written.entry(file).or_insert((start.0, end));
-        *range = (range.0.min(start.0), range.1.max(end));
+    pub fn wrote(&mut self, file: usize, wrote: ByteRange) {
+        let (start, end) = (wrote.start / 512, (wrote.start + wrote.bytes).div_ceil(512));
+        let range = self.written.entry(file).or_insert((start, end));
+        *range = (range.0.min(start), range.1.max(end));
         self.writes += 1;
         self.is_due = self.writes.is_multiple_of(self.plan.every);
     }

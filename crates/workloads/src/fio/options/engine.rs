@@ -43,7 +43,22 @@ fn set_submit_mode(settings: &mut Settings, word: &str) -> Result<(), &'static s
 
 const MOST: u64 = 65_536;
 
+/// An I/O that would have to wait is refused instead, and fio counts that as an error.
+fn set_nowait(_: &mut Settings, word: &str) -> Result<(), &'static str> {
+    if word == "0" {
+        Ok(())
+    } else {
+        Err("0: with 1 an I/O that would have to wait is refused, which is not simulated")
+    }
+}
+
 pub(super) const OPTIONS: &[OptionEntry] = &[
+    entry(
+        "nowait",
+        &[],
+        OptionKind::Word { words: &["0", "1"], set: set_nowait },
+        "whether an I/O that would have to wait fails",
+    ),
     entry(
         "iodepth_batch",
         &["iodepth_batch_submit"],

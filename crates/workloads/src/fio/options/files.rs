@@ -92,6 +92,18 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "whether new files have places before they are written; changes nothing without a file system",
     ),
     entry(
+        "lockfile",
+        &[],
+        OptionKind::Word {
+            words: &["none", "exclusive", "readwrite"],
+            set: |s, word| {
+                s.rare.locks = word != "none";
+                Ok(())
+            },
+        },
+        "lock files; of no consequence for those of one process",
+    ),
+    entry(
         "overwrite",
         &[],
         OptionKind::Bool(|s, yes| s.rare.overwrite = yes),

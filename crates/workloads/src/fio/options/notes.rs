@@ -135,5 +135,8 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     aliased("steadystate", &["ss"], Category::Rate, "stop when results are steady", STEADY),
     aliased("steadystate_duration", &["ss_dur"], Category::Rate, "for how long", STEADY),
     aliased("steadystate_ramp_time", &["ss_ramp"], Category::Rate, "after how long", STEADY),
+    aliased("steadystate_check_interval", &["ss_interval"], Category::Rate, "how often to look", STEADY),
+    note("verify_write_sequence", Host, "expect each block's number in the order of writes", VERIFY),
+    note("verify_header_seed", Host, "expect the seed in each header", VERIFY),
     note("error_dump", Report, "print each error", REPORT),
 ];

@@ -17,7 +17,6 @@ use Category::{Host, Pattern, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     later("opendir", Target, "use every file in a directory tree", FILES),
-    later("lockfile", Target, "lock files", FILES),
     later("write_barrier", Pattern, "a barrier every N writes", SYNC),
     later("trim_percentage", Pattern, "share of blocks to trim", TRIM),
     later("trim_verify_zero", Pattern, "check trimmed blocks", TRIM),

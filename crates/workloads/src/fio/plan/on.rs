@@ -8,8 +8,9 @@ use crate::fio::files::{JobClone, is_device};
 use crate::fio::layout::{FileExtent, Need};
 use crate::fio::sections::JobSection;
 use crate::fio::settings::{Mix, Preallocated};
+use crate::fio::values::LengthOrShare;
 use crate::host::fs::FsKind;
-use crate::host::pages_of;
+use crate::host::{PAGE_BYTES, Pages, pages_of};
 use crate::plan::{FileState, PlannedFile};
 
 /// The file system: what the jobs say, or else this one.
@@ -48,6 +49,25 @@ pub(super) fn files(fs: FsKind, clones: &[JobClone<'_>], needs: &[Need], extents
         PlannedFile { pages, state: users.map(state).min_by_key(|state| *state as u8).unwrap_or(FileState::Written) }
     };
     regular.map(planned).collect()
+}
+
+/// Pages of new files that a job may write in part: nothing is read for that. A file that is written in whole pages
+/// is left out, so that nobody has to keep account of it.
+pub(super) fn blank(clones: &[JobClone<'_>], needs: &[Need], extents: &[FileExtent]) -> Vec<Pages> {
+    let in_part = |clone: &&JobClone<'_>| {
+        let s = &clone.job.settings;
+        let is_whole =
+            |extent| if let LengthOrShare::Bytes(at) = extent { at.is_multiple_of(PAGE_BYTES) } else { true };
+        let whole = s.all_blocks().all(|blocks| blocks.are_multiples_of(PAGE_BYTES));
+        !(whole && is_whole(s.offset) && is_whole(s.offset_increment))
+    };
+    let is_new = |file: &usize| {
+        let users = || clones.iter().filter(|clone| clone.files.contains(file));
+        let made = matches!(needs[*file], Need::Bytes(_) | Need::Exactly(_));
+        made && users().all(|clone| state(clone) != FileState::Written) && users().any(|clone| in_part(&clone))
+    };
+    let new = (0..needs.len()).filter(is_new);
+    new.map(|file| pages_of(blksched::Sector(extents[file].start / 512), extents[file].length.div_ceil(512))).collect()
 }
 
 fn state(clone: &JobClone<'_>) -> FileState {

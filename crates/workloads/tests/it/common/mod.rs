@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use blksched::{Bio, Dir, Durability, Instant, Op, Priority, Span};
+use blksched::{Bio, Dir, Durability, Instant, Op, Priority, Sector, Span};
 use blksched_workloads::fio::JobFile;
-use blksched_workloads::host::{CallWork, HostCall, Memory, OpenFile, Stable};
+use blksched_workloads::host::{ByteRange, CallWork, HostCall, Memory, OpenFile, Stable};
 use blksched_workloads::{Delivered, Emission, FilesPlan, JobPlan, Plan, Source};
 
 /// The disk of these tests: 1 GiB.
@@ -213,13 +213,19 @@ impl Loop {
     }
 }
 
+/// Those that it touches.
+fn sectors(range: ByteRange) -> u32 {
+    ((range.start + range.bytes).div_ceil(512) - range.start / 512) as u32
+}
+
 /// What the call would be without a page cache.
 fn as_bio(call: &HostCall) -> Bio {
     let bio = Bio { priority: call.priority, ..Bio::read(call.tag.0, call.submitter, call.file.start, 0) };
     match call.work {
-        CallWork::Read { start, sectors } => Bio { start, sectors, ..bio },
-        CallWork::Write { start, sectors, stable } => {
+        CallWork::Read(range) => Bio { start: Sector(range.start / 512), sectors: sectors(range), ..bio },
+        CallWork::Write(range, stable) => {
             let durability = Durability { fua: stable != Stable::Later, ..Durability::default() };
+            let (start, sectors) = (Sector(range.start / 512), sectors(range));
             Bio { op: Op::Write, start, sectors, durability, ..bio }
         }
         CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => {
