@@ -27,7 +27,7 @@ pub use stage::{PRESENT, Stage, kernel_default};
 pub use trace::{PER_CPU, Trace, stem};
 pub use usual::{BY_FILE, BY_WEIGHT, by_groups, usual};
 pub use which::BY_DEVICE;
-pub use word::Word;
+pub use word::{FoundJob, Word};
 pub use workload::{DEFAULT_LOAD, STANDARD_INPUT, Workload};
 
 /// What is run, by name, and the settings that hold for every scheduler.

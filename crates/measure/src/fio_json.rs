@@ -7,10 +7,12 @@
 mod job;
 mod parts;
 mod print;
+mod read;
 mod work;
 
 pub use job::{FioJob, Sync};
 pub use parts::{DiskUtil, LatencySummary, Pairs, Percentiled, Steps};
+pub use read::{FioResult, FioRow, FioSide, fuzz};
 pub use work::{FioDirection, Prio};
 
 use serde::Serialize;

@@ -3,7 +3,7 @@
 use blksched_lab::Compared;
 use blksched_lab::search::tune::KnobWorth;
 use blksched_lab::verdict::contrast::{ALPHA, between, times};
-use blksched_lab::verdict::recorded::{RecordedComparison, RecordedRow};
+use blksched_lab::verdict::recorded::{RecordedBy, RecordedComparison, RecordedRow};
 use blksched_measure::{Cell, Column, Quantity, Table};
 
 /// All of them that the comparison has.
@@ -41,26 +41,28 @@ pub(super) fn worth(knobs: &[KnobWorth]) -> Option<Table> {
 }
 
 pub(super) fn recorded(comparison: &RecordedComparison) -> Table {
-    let mut table = Table::new(
-        format!("recorded, and simulated under {} on {}", comparison.scheduler, comparison.disk),
-        vec![
-            Column::words("what", "what"),
-            Column::numbers("ios", "recorded I/Os", Quantity::Count),
-            Column::numbers("recorded", "recorded mean", Quantity::Time),
-            Column::numbers("recorded_p99", "recorded p99", Quantity::Time),
-            Column::numbers("simulated", "simulated mean", Quantity::Time),
-            Column::numbers("times", "simulated / recorded", Quantity::Ratio),
-        ],
-    );
-    for RecordedRow { word, recorded, simulated } in &comparison.rows {
-        table.row([
-            (*word).into(),
-            recorded.ios.into(),
-            Cell::from(recorded.mean),
-            Cell::from(recorded.p99),
-            Cell::from(*simulated),
-            Cell::from(simulated / recorded.mean),
-        ]);
+    let (was, is) = match comparison.by {
+        RecordedBy::Trace => ("recorded", "simulated"),
+        RecordedBy::Fio => ("measured", "predicted"),
+    };
+    let mut columns = vec![
+        Column::words("what", "what"),
+        Column::numbers("ios", &format!("{was} I/Os"), Quantity::Count),
+        Column::numbers("recorded", &format!("{was} mean"), Quantity::Time),
+        Column::numbers("recorded_p99", &format!("{was} p99"), Quantity::Time),
+        Column::numbers("simulated", &format!("{is} mean"), Quantity::Time),
+        Column::numbers("times", &format!("{is} / {was}"), Quantity::Ratio),
+    ];
+    if comparison.by == RecordedBy::Fio {
+        columns.push(Column::numbers("recorded_iops", "measured IOPS", Quantity::Count));
+        columns.push(Column::numbers("simulated_iops", "predicted IOPS", Quantity::Count));
+    }
+    let (scheduler, disk) = (&comparison.scheduler, &comparison.disk);
+    let mut table = Table::new(format!("{was}, and {is} under {scheduler} on {disk}"), columns);
+    for RecordedRow { word, recorded, simulated, rates } in &comparison.rows {
+        let times = [recorded.mean, recorded.p99, *simulated, simulated / recorded.mean].map(Cell::from);
+        let rates = rates.iter().flatten().map(|rate| Cell::from(*rate));
+        table.row([word.as_str().into(), recorded.ios.into()].into_iter().chain(times).chain(rates));
     }
     table
 }

@@ -3,21 +3,23 @@
 use std::fmt::Write;
 
 use blksched_lab::Error;
+use blksched_lab::scene::FoundJob;
+use blksched_measure::fio_json::FioResult;
 use blksched_workloads::fio::{Text, command_line, embedded, is_option};
-use serde_json::{Map, Value};
 
-/// The job in a text that is no job file, and what a user should know about it; `None` if there is none.
+/// The job in a text that is no job file; `None` if there is none.
 ///
 /// # Errors
 /// If there are several.
-pub(super) fn job_in(name: &str, text: &str) -> Result<Option<(Text, String)>, Error> {
-    if let Some((job, told)) = result_of_fio(text) {
-        return Ok(Some((Text { name: name.to_owned(), text: job }, format!("{name}: {told}"))));
+pub(super) fn job_in(name: &str, text: &str) -> Result<Option<FoundJob>, Error> {
+    if let Some(found) = result_of_fio(name, text) {
+        return Ok(Some(found));
     }
+    let found = |name: String, text: String, told: String| FoundJob { text: Text { name, text }, told, result: None };
     let inside = embedded(text);
     if let [only] = &inside[..] {
         let told = format!("{name}: the job was found in its line {}; what stands around it is left out", only.line);
-        return Ok(Some((Text { name: name.to_owned(), text: only.text(text) }, told)));
+        return Ok(Some(found(name.to_owned(), only.text(text), told)));
     }
     let calls = calls(text);
     let lines: Vec<usize> = if inside.is_empty() {
@@ -28,7 +30,7 @@ pub(super) fn job_in(name: &str, text: &str) -> Result<Option<(Text, String)>, E
     match (&calls[..], inside.is_empty()) {
         ([(line, job)], true) => {
             let told = format!("{name}: the job is the command line of fio in its line {line}");
-            Ok(Some((Text { name: format!("{name} (its line {line})"), text: job.clone() }, told)))
+            Ok(Some(found(format!("{name} (its line {line})"), job.clone(), told)))
         }
         ([], true) => Ok(None),
         _ => {
@@ -68,38 +70,30 @@ fn calls(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The job file of a run whose result is fio's JSON, and what fio measured.
-fn result_of_fio(text: &str) -> Option<(String, String)> {
-    // fio may print warnings before it.
-    let value: Value = serde_json::from_str(text.get(text.find('{')?..)?.trim_end()).ok()?;
-    let version = value.get("fio version")?.as_str()?.to_owned();
-    let mut job = String::new();
-    let empty = Map::new();
-    let options = |of: Option<&Value>| of.and_then(Value::as_object).unwrap_or(&empty).clone();
-    job.push_str("[global]\n");
-    put(&mut job, &options(value.get("global options")));
-    let (mut last, mut measured) = (None, Vec::new());
-    for run in value.get("jobs")?.as_array()? {
-        let name = run.get("jobname").and_then(Value::as_str).unwrap_or("job").to_owned();
-        let own = options(run.get("job options"));
-        measured.extend(figures(&name, run));
+/// The job file of a run whose result is fio's JSON.
+fn result_of_fio(name: &str, text: &str) -> Option<FoundJob> {
+    let result = FioResult::read(name, text).ok().filter(|result| result.version.is_some())?;
+    let mut job = String::from("[global]\n");
+    put(&mut job, &result.global);
+    let mut last = None;
+    for row in &result.rows {
         // Clones that report for themselves are one job with numjobs.
-        let this = Some((name.clone(), own.clone()));
-        if last == this {
+        if last == Some((&row.job, &row.options)) {
             continue;
         }
-        last = this;
-        let _ = writeln!(job, "[{}]", name.replace(['\n', ']'], "_"));
-        put(&mut job, &own);
+        last = Some((&row.job, &row.options));
+        let _ = writeln!(job, "[{}]", row.job.replace(['\n', ']'], "_"));
+        put(&mut job, &row.options);
     }
     last?;
-    let measured = if measured.is_empty() { String::new() } else { format!("; it measured {}", measured.join("; ")) };
-    Some((job, format!("the job is that of {version}'s result{measured}")))
+    let version = result.version.as_deref().unwrap_or_default();
+    let told =
+        format!("{name}: the job is that of {version}'s result, and what it measured stands beside what is predicted");
+    Some(FoundJob { text: Text { name: name.to_owned(), text: job }, told, result: Some(result) })
 }
 
-fn put(job: &mut String, options: &Map<String, Value>) {
+fn put(job: &mut String, options: &[(String, String)]) {
     for (name, value) in options.iter().filter(|(name, _)| *name != "name" && is_option(name)) {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let _ = if value.is_empty() {
             writeln!(job, "{name}")
         } else {
@@ -108,27 +102,13 @@ fn put(job: &mut String, options: &Map<String, Value>) {
     }
 }
 
-/// "a reads 12.1 MiB/s, 3098 IOPS, mean 0.32ms"
-fn figures(name: &str, run: &Value) -> Vec<String> {
-    let of = |direction: &str, doing: &str| {
-        let figures = run.get(direction)?;
-        let number = |key: &str| figures.get(key).and_then(Value::as_f64).unwrap_or(0.0);
-        let latency = figures.get("clat_ns").and_then(|clat| clat.get("mean")).and_then(Value::as_f64);
-        let latency = latency.map_or(String::new(), |ns| format!(", mean {:.2}ms", ns / 1e6));
-        let rate = number("bw_bytes") / f64::from(1 << 20);
-        (number("total_ios") > 0.0)
-            .then(|| format!("{name} {doing} {rate:.1} MiB/s, {:.0} IOPS{latency}", number("iops")))
-    };
-    [of("read", "reads"), of("write", "writes"), of("trim", "trims")].into_iter().flatten().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn found(text: &str) -> (String, String) {
-        let (job, told) = job_in("x", text).unwrap().unwrap();
-        (job.text, told)
+        let job = job_in("x", text).unwrap().unwrap();
+        (job.text.text, job.told)
     }
 
     #[test]
@@ -141,7 +121,7 @@ mod tests {
              "read": {"total_ios": 256, "bw_bytes": 1048576, "iops": 256.0, "clat_ns": {"mean": 1500000.0}}}]}"#;
         let (job, told) = found(result);
         assert_eq!(job, "[global]\nrw=read\n[a]\ngroup_reporting\nsize=1m\n");
-        assert!(told.contains("fio-3.33's result; it measured a reads 1.0 MiB/s, 256 IOPS, mean 1.50ms"), "{told}");
+        assert!(told.contains("that of fio-3.33's result"), "{told}");
     }
 
     #[test]

@@ -106,7 +106,7 @@ fn file(name: &str, path: &Path) -> Result<Word, Error> {
         Content::Unknown(problem) => {
             let text = File::open(path).and_then(bytes_of).ok().and_then(|bytes| String::from_utf8(bytes).ok());
             match text.map(|text| job_in(name, &text)).transpose()?.flatten() {
-                Some((text, told)) => Ok(Word::Found(text, told)),
+                Some(found) => Ok(Word::Found(found)),
                 None => Err(Error::Input(problem)),
             }
         }
@@ -124,7 +124,7 @@ fn jobs(name: &str, text: String) -> Result<Word, Error> {
     let is_option = is_option(first.split('=').next().unwrap_or_default().trim());
     let found = if first.starts_with('[') || is_option { None } else { job_in(name, &text)? };
     Ok(match found {
-        Some((text, told)) => Word::Found(text, told),
+        Some(found) => Word::Found(found),
         None => Word::Jobs(Text { name: name.to_owned(), text }),
     })
 }

@@ -1,5 +1,6 @@
 //! One name of a load: a job file, a program, a recorded trace.
 
+use blksched_measure::fio_json::FioResult;
 use blksched_text::nearest;
 use blksched_workloads::fio::Text;
 use blksched_workloads::programs::{PROGRAMS, SettingsError, Start, program};
@@ -12,12 +13,23 @@ use crate::error::{Error, Expected, WordError};
 pub enum Word {
     /// A job file.
     Jobs(Text),
-    /// A job file that was found inside another text, and what to say about that.
-    Found(Text, String),
+    /// A job file that was found inside another text.
+    Found(FoundJob),
     /// A program with its parameters.
     Program(Start),
     /// A recorded trace.
     Trace(Trace),
+}
+
+/// A job inside a text that is no job file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FoundJob {
+    /// The job file.
+    pub text: Text,
+    /// Where it was found.
+    pub told: String,
+    /// fio's result of that job, if that is where it was found.
+    pub result: Option<FioResult>,
 }
 
 impl Word {

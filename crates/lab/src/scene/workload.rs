@@ -2,6 +2,7 @@
 //! together.
 
 use blksched_measure::Work;
+use blksched_measure::fio_json::FioResult;
 use blksched_simulate::recording::Took;
 use blksched_traces::machine::Device;
 use blksched_workloads::Plan;
@@ -38,6 +39,8 @@ pub struct Workload {
     pub machine: Option<Device>,
     /// How long I/Os took, if the load is a single trace that tells.
     pub took: Vec<(Work, Took)>,
+    /// What fio measured, if the load is its result alone.
+    pub measured: Option<FioResult>,
     /// Why this workload cannot rank schedulers, if it cannot.
     pub unranked: Option<String>,
     host: HostKnobs,
@@ -61,12 +64,14 @@ impl Workload {
         }
         let (mut texts, mut programs): (Vec<Text>, Vec<Start>) = (Vec::new(), Vec::new());
         let (mut traces, mut found): (Vec<Trace>, Vec<String>) = (Vec::new(), Vec::new());
+        let mut results = Vec::new();
         for name in &names {
             match files.word(name, scene.typed.text.is_some())? {
                 Word::Jobs(text) => texts.push(text),
-                Word::Found(text, note) => {
-                    texts.push(text);
-                    found.push(note);
+                Word::Found(job) => {
+                    texts.push(job.text);
+                    found.push(job.told);
+                    results.push(job.result);
                 }
                 // A shell expands `x.blktrace.*` to all files of one trace.
                 Word::Trace(trace) if traces.contains(&trace) => {}
@@ -93,9 +98,12 @@ impl Workload {
             ([alone], None, true) => alone.took.clone(),
             _ => Vec::new(),
         };
+        // Beside another load, or with other options, it is not what fio measured.
+        let alone = names.len() == 1 && scene.typed.text.is_none();
+        let measured = results.into_iter().flatten().next().filter(|_| alone);
         let replays = loaded.into_iter().map(|trace| trace.replay).collect();
         let (host, fs, device) = (scene.host.memory, scene.fs, Vec::new());
-        Ok(Workload { name, file, programs, replays, told, machine, took, unranked, host, fs, device })
+        Ok(Workload { name, file, programs, replays, told, machine, took, measured, unranked, host, fs, device })
     }
 
     /// One workload for each disk: a single one, unless it is a trace each of whose devices becomes a disk.
@@ -107,7 +115,7 @@ impl Workload {
             // Nothing else is opened here: a pipe can be read only once.
             ([name], None) if name.contains("device=each") => match files.word(name, false)? {
                 Word::Trace(trace) => Some((name, trace)),
-                Word::Jobs(_) | Word::Found(..) | Word::Program(_) => None,
+                Word::Jobs(_) | Word::Found(_) | Word::Program(_) => None,
             },
             _ => None,
         };
@@ -124,8 +132,8 @@ impl Workload {
     fn of(name: String, loaded: Loaded, scene: &Scene) -> Workload {
         let Loaded { replay, notes, machine, took, unranked, device } = loaded;
         let (file, programs, replays, told) = (None, Vec::new(), vec![replay], notes);
-        let (host, fs) = (scene.host.memory, scene.fs);
-        Workload { name, file, programs, replays, told, machine, took, unranked, host, fs, device }
+        let (measured, host, fs) = (None, scene.host.memory, scene.fs);
+        Workload { name, file, programs, replays, told, machine, took, measured, unranked, host, fs, device }
     }
 
     /// Its processes on a disk of this size.
