@@ -1,4 +1,4 @@
-//! For fuzzing: words, schedulers and jobs are parsed or refused. Nothing runs, and no file is read.
+//! For fuzzing: words, schedulers, jobs and texts around them are parsed or refused. Nothing runs, and no file is read.
 
 use blksched::Catalogue;
 use blksched_lab::Scene;
@@ -26,6 +26,16 @@ pub fn fuzz_arguments(text: &str) {
     let scene = Scene { typed, ..scene.scene() };
     schedulers(option, &elevators, &scene);
     jobs(&scene);
+}
+
+/// A text with a job inside, or none.
+#[doc(hidden)]
+pub fn fuzz_inside(text: &str) {
+    match crate::input::job_in("fuzz", text) {
+        Ok(Some(found)) => assert!(!found.told.is_empty()),
+        Ok(None) => {}
+        Err(error) => assert!(error.to_string().contains("fuzz")),
+    }
 }
 
 fn schedulers(option: &str, elevators: &[String], scene: &Scene) {

@@ -9,6 +9,7 @@ pub(crate) mod traces;
 mod turns;
 pub(crate) mod uri;
 
+pub(crate) use inside::job_in;
 pub use on_disk::OnDisk;
 pub(crate) use texts::{bytes_of, text_of, text_of_file};
 pub(crate) use turns::in_turn;

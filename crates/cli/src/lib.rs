@@ -76,7 +76,7 @@ use args::{Arguments, Verb};
 use blksched_workloads::fio::Typed;
 use failure::Failure;
 #[doc(hidden)]
-pub use fuzz::fuzz_arguments;
+pub use fuzz::{fuzz_arguments, fuzz_inside};
 
 /// Runs the command line with the built-in elevators and these.
 pub fn main_with(own: &[Entry]) -> ExitCode {

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use blksched::Dir;
 use blksched_disks::Attached;
+use blksched_measure::Work;
+use blksched_measure::fio_json::{FioResult, FioRow, FioSide};
 use blksched_text::units::{bytes_or_letter, number_or_letter};
-use serde_json::Value;
 
 use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
 
@@ -19,16 +20,10 @@ use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
 /// # Errors
 /// If it is no output of fio, or a load is there already.
 pub fn add(grid: &mut ResultGrid, name: &str, text: &str) -> Result<(), String> {
-    // fio writes its warnings in front.
-    let begin = text.find('{').unwrap_or_default();
-    let before = text[..begin].matches('\n').count();
-    let value: Value = serde_json::from_str(&text[begin..])
-        .map_err(|error| format!("{name}:{}:{}: {error}", error.line() + before, error.column()))?;
-    let jobs = value["jobs"].as_array().ok_or_else(|| format!("{name}: no `jobs`: expected the JSON of fio"))?;
-    let mut rows: BTreeMap<(u64, String), Vec<&Value>> = BTreeMap::new();
-    for job in jobs {
-        let group = job["groupid"].as_u64().unwrap_or_default();
-        rows.entry((group, job["jobname"].as_str().unwrap_or_default().to_owned())).or_default().push(job);
+    let result = FioResult::read(name, text)?;
+    let mut rows: BTreeMap<(u64, &str), Vec<&FioRow>> = BTreeMap::new();
+    for row in &result.rows {
+        rows.entry((row.group, &row.job)).or_default().push(row);
     }
     let mut groups: BTreeMap<u64, &str> = BTreeMap::new();
     for (group, job) in rows.keys() {
@@ -39,16 +34,16 @@ pub fn add(grid: &mut ResultGrid, name: &str, text: &str) -> Result<(), String> 
         }
     }
     for ((_, job), rows) in &rows {
-        let options = JobOptions { name, job, global: &value["global options"], own: &rows[0]["job options"] };
+        let options = JobOptions { name, job, result: &result, row: rows[0] };
         let Some(load) = options.load()? else {
             grid.left_out += rows.len();
             continue;
         };
         grid.attached = grid.attached.or_else(|| options.attached());
         for dir in Dir::BOTH {
-            let word = if dir == Dir::Read { "read" } else { "write" };
-            let sides = rows.iter().filter(|row| row[word]["iops"].as_f64().is_some_and(|iops| iops > 0.0));
-            let sides: Option<Vec<CellFigures>> = sides.map(|row| figures(&row[word])).collect();
+            let (word, work) = if dir == Dir::Read { ("read", Work::Read) } else { ("write", Work::Write) };
+            let sides = rows.iter().filter_map(|row| row.side(work));
+            let sides: Option<Vec<CellFigures>> = sides.map(figures).collect();
             let sides = sides.ok_or_else(|| {
                 let expected = "expected 50, 99 and 99.9 in `percentile_list`, and completion latencies";
                 format!("{name}: job {job}: its {word}s lack a percentile: {expected}")
@@ -68,13 +63,13 @@ pub fn add(grid: &mut ResultGrid, name: &str, text: &str) -> Result<(), String> 
 struct JobOptions<'a> {
     name: &'a str,
     job: &'a str,
-    global: &'a Value,
-    own: &'a Value,
+    result: &'a FioResult,
+    row: &'a FioRow,
 }
 
 impl JobOptions<'_> {
     fn text(&self, option: &str) -> Option<&str> {
-        self.own[option].as_str().or_else(|| self.global[option].as_str())
+        self.result.option(self.row, option)
     }
 
     fn count(&self, option: &str, usual: u32) -> Result<u32, String> {
@@ -153,19 +148,9 @@ impl JobOptions<'_> {
 }
 
 /// One row's figures in a direction; `None` if it lacks one.
-fn figures(side: &Value) -> Option<CellFigures> {
-    let iops = side["iops"].as_f64()?;
-    // Before fio 3 latencies are in microseconds.
-    let (percentiles, scale) = match &side["clat_ns"]["percentile"] {
-        Value::Object(in_ns) => (in_ns, 1e-3),
-        _ => (side["clat"]["percentile"].as_object()?, 1.0),
-    };
-    let us = |percent: f64| {
-        let found =
-            percentiles.iter().find(|(key, _)| key.parse::<f64>().is_ok_and(|key| (key - percent).abs() < 1e-4));
-        found.and_then(|(_, value)| value.as_f64()).map(|value| (value * scale).max(1e-3))
-    };
-    Some(CellFigures { iops, p50_us: us(50.0)?, p99_us: us(99.0)?, p999_us: us(99.9)? })
+fn figures(side: &FioSide) -> Option<CellFigures> {
+    let us = |percent: f64| side.percentile(percent).map(|ns| (ns / 1e3).max(1e-3));
+    Some(CellFigures { iops: side.iops, p50_us: us(50.0)?, p99_us: us(99.0)?, p999_us: us(99.9)? })
 }
 
 /// Several processes' figures as one.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use blksched_lab::guess::{Guess, Source, guess};
 use clap::Args;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
 use crate::input::{bytes_of, text_of};
@@ -18,6 +19,9 @@ pub(crate) struct GuessArguments {
     /// Which disk of lsblk's is meant, such as sda
     #[arg(long, value_name = "DISK")]
     of: Option<String>,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
 }
 
 pub(super) fn run(arguments: &GuessArguments) -> Result<(), Failure> {
@@ -29,7 +33,27 @@ pub(super) fn run(arguments: &GuessArguments) -> Result<(), Failure> {
     let sources = arguments.files.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let name = arguments.of.as_deref().map(|name| name.strip_prefix("/dev/").unwrap_or(name));
     let guess = guess(&sources, name).map_err(Failure::Input)?;
-    Ok(output::print(&text(&guess))?)
+    Ok(output::print(&if arguments.json { json(&guess) } else { text(&guess) })?)
+}
+
+/// The same for machines; lengths in bytes, speeds of rotation in revolutions per minute.
+fn json(guess: &Guess) -> String {
+    let Guess { preset, facts, assumed } = guess;
+    let read: serde_json::Map<String, Value> = facts
+        .rows()
+        .iter()
+        .map(|[about, value, from]| ((*about).to_owned(), json!({ "value": value, "from": from })))
+        .collect();
+    let value = json!({
+        "schema": "blksched/disk-guess/1",
+        "version": env!("CARGO_PKG_VERSION"),
+        "disk": preset,
+        "bytes": facts.bytes.as_ref().map(|fact| fact.value),
+        "rpm": facts.turning.as_ref().and_then(|fact| fact.value.rpm()),
+        "read": read,
+        "assumed": assumed,
+    });
+    serde_json::to_string_pretty(&value).expect("every key is a string") + "\n"
 }
 
 fn text(guess: &Guess) -> String {

@@ -11,7 +11,7 @@ use blksched_workloads::fio::{Text, command_line, embedded, is_option};
 ///
 /// # Errors
 /// If there are several.
-pub(super) fn job_in(name: &str, text: &str) -> Result<Option<FoundJob>, Error> {
+pub(crate) fn job_in(name: &str, text: &str) -> Result<Option<FoundJob>, Error> {
     if let Some(found) = result_of_fio(name, text) {
         return Ok(Some(found));
     }

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use blksched::Span;
+use blksched_measure::Work;
+use blksched_measure::fio_json::{FioResult, FioRow, FioSide};
 use blksched_simulate::reality::Row;
-use serde_json::Value;
 
 use super::disk::JobTarget;
 use super::job::ValidatedJob;
@@ -48,7 +49,7 @@ pub(super) fn run(job: &ValidatedJob, target: &JobTarget, run: &FioRun<'_>) -> R
     outcome.map(|output| output.map_or_else(Vec::new, |output| rows(&output, job, run)))
 }
 
-fn fio(file: &std::path::Path, writes: bool, run: &FioRun<'_>) -> Result<Option<Value>, Failure> {
+fn fio(file: &std::path::Path, writes: bool, run: &FioRun<'_>) -> Result<Option<FioResult>, Failure> {
     let mut command = Command::new("fio");
     command.arg("--output-format=json").args((!writes).then_some("--readonly")).arg(file);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -75,15 +76,12 @@ fn fio(file: &std::path::Path, writes: bool, run: &FioRun<'_>) -> Result<Option<
     if !ended {
         return Err(Failure::Outside(format!("fio did not end: {}", errors.trim())));
     }
-    let json = out.find('{').map_or("", |start| &out[start..]);
-    let value: Result<Value, _> = serde_json::from_str(json);
     let wrong =
         |_| Failure::Outside(format!("fio failed: {}{}", errors.trim(), out.lines().next().unwrap_or_default()));
-    let value = value.map_err(wrong)?;
-    let failed = value["jobs"].as_array().is_some_and(|jobs| jobs.iter().any(|job| job["error"] != 0));
-    match failed {
+    let result = FioResult::read("fio", &out).map_err(wrong)?;
+    match result.rows.iter().any(|row| row.error != 0) {
         true => Err(Failure::Outside(format!("fio: a job failed: {}", errors.trim()))),
-        false => Ok(Some(value)),
+        false => Ok(Some(result)),
     }
 }
 
@@ -104,28 +102,24 @@ fn wait(child: &mut Child, run: &FioRun<'_>) -> bool {
     }
 }
 
-fn rows(output: &Value, job: &ValidatedJob, run: &FioRun<'_>) -> Vec<Row> {
-    let mut rows = Vec::new();
-    for process in output["jobs"].as_array().into_iter().flatten() {
-        for dir in ["read", "write"] {
-            let done = &process[dir];
-            let number = |value: &Value| value.as_f64().unwrap_or(0.0);
-            let ios = done["total_ios"].as_u64().unwrap_or(0);
-            let row = Row {
-                setting: String::new(),
-                job: job.name.clone(),
-                scheduler: run.scheduler.to_owned(),
-                repeat: run.repeat,
-                process: process["jobname"].as_str().unwrap_or_default().to_owned(),
-                dir: dir.to_owned(),
-                ios,
-                bandwidth: number(&done["bw_bytes"]),
-                latency_us: number(&done["lat_ns"]["mean"]) / 1e3,
-                p50_us: number(&done["clat_ns"]["percentile"]["50.000000"]) / 1e3,
-                p99_us: number(&done["clat_ns"]["percentile"]["99.000000"]) / 1e3,
-            };
-            rows.extend((ios > 0).then_some(row));
-        }
-    }
-    rows
+fn rows(output: &FioResult, job: &ValidatedJob, run: &FioRun<'_>) -> Vec<Row> {
+    let of = |work: Work, word: &str| {
+        let sides = output.rows.iter().filter_map(move |row| Some((row, row.side(work)?)));
+        let us = |ns: Option<f64>| ns.unwrap_or(0.0) / 1e3;
+        let row = |(row, side): (&FioRow, &FioSide)| Row {
+            setting: String::new(),
+            job: job.name.clone(),
+            scheduler: run.scheduler.to_owned(),
+            repeat: run.repeat,
+            process: row.job.clone(),
+            dir: word.to_owned(),
+            ios: side.ios,
+            bandwidth: side.bandwidth,
+            latency_us: us(side.lat),
+            p50_us: us(side.percentile(50.0)),
+            p99_us: us(side.percentile(99.0)),
+        };
+        sides.map(row).collect::<Vec<_>>()
+    };
+    [of(Work::Read, "read"), of(Work::Write, "write")].concat()
 }

@@ -193,7 +193,41 @@ fn what_is_no_trace_is_told_what_to_do() {
     let (success, said) = run(&folder, "blksched disk guess smartctl.txt lsblk.json");
     assert!(success && said.starts_with("hdd-7200 is the nearest model"), "{said}");
     assert!(said.contains("smartctl.txt:3") && said.contains("lsblk.json: sda") && said.contains("assumed:"), "{said}");
+    let (success, said) = run(&folder, "blksched disk guess smartctl.txt lsblk.json --json");
+    let value: serde_json::Value = serde_json::from_str(&said).expect("JSON");
+    assert!(success && value["disk"] == "hdd-7200" && value["bytes"] == 4_000_787_030_016_u64, "{said}");
+    assert_eq!((value["rpm"].as_u64(), value["read"]["kind"]["from"].as_str().is_some()), (Some(7200), true));
     // Named as a disk, it is told the same.
     let (success, said) = run(&folder, "blksched simulate dd --disk smartctl.txt");
     assert!(!success && said.contains("blksched disk guess"), "{said}");
+}
+
+#[test]
+fn what_fio_measured_stands_beside_what_is_predicted() {
+    let folder = Folder::new();
+    let compared = |mean_ns: u64, more: &str| {
+        let row = format!(
+            r#"{{"jobname": "a", "job options": {{"rw": "randread", "size": "1g", "direct": "1"}}, "read": {{
+                "total_ios": 4000, "iops": 80.5, "lat_ns": {{"mean": {mean_ns}}}}}}}"#
+        );
+        put(&folder, "result.json", &format!(r#"{{"fio version": "fio-3.33", "jobs": [{row}, {row}]}}"#));
+        let line = format!("compare result.json --disk sata-2009 --time 5 --seeds 1 --elevators none,deadline{more}");
+        let (success, said) = run(&folder, &format!("blksched {line}"));
+        assert!(success, "{said}");
+        said
+    };
+    let value: serde_json::Value = serde_json::from_str(&compared(11_000_000, " --json")).expect("JSON");
+    let row = &value["recorded"]["rows"][0];
+    assert_eq!((row["what"].as_str(), row["ios"].as_u64()), (Some("a read"), Some(8000)), "{row}");
+    // Rates of clones are added.
+    assert_eq!((row["recorded"].as_f64(), row["recorded_iops"].as_f64()), (Some(11e6), Some(161.0)), "{row}");
+    let number = |key: &str| row[key].as_f64().expect("a number");
+    // One read at a time: its rate is one by its latency.
+    assert!((number("simulated_iops") * number("simulated") / 1e9 - 1.0).abs() < 0.1, "{row}");
+    assert!(value["unranked"].is_null(), "{}", value["unranked"]);
+    let page = compared(11_000_000, "");
+    assert!(page.contains("Mean latency measured by fio and predicted: a read 11.0ms, "), "{page}");
+    assert!(page.contains("and what it measured stands beside what is predicted"), "{page}");
+    let elsewhere = compared(100_000, "");
+    assert!(elsewhere.contains("No verdict: predicted latencies differ from those that fio measured"), "{elsewhere}");
 }

@@ -164,3 +164,15 @@ fn samples_ratios_and_tables_have_the_documented_keys() {
         assert!(of.split(' ').all(|key| names.contains(key)), "{of}");
     }
 }
+
+#[test]
+fn a_guess_at_a_disk_is_as_documented() {
+    let folder = blksched_testkit::Folder::new();
+    let of = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).expect("a file");
+        json(&format!("disk guess {} --json", folder.join(name).display()))
+    };
+    let told = of("a.txt", "smartctl 7.3\nDevice Model: X\nRotation Rate: 7200 rpm\nUser Capacity: 2,000 bytes\n");
+    let vague = of("b.json", r#"{"blockdevices": [{"name": "sda", "type": "disk", "rota": true, "tran": "sata"}]}"#);
+    hold("`blksched/disk-guess/1`", &[told, vague]);
+}

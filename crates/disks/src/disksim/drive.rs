@@ -19,6 +19,8 @@ use super::seek;
 pub(super) struct DriveFiles<'t> {
     pub(super) model: File<'t>,
     pub(super) specs: File<'t>,
+    /// What `Layout Model = source FILE` names.
+    pub(super) layout: Option<File<'t>>,
     /// The file of seek times by its name in the model.
     pub(super) seek: &'t dyn Fn(&str) -> Result<seek::Points, DiskError>,
 }
@@ -62,7 +64,7 @@ impl Drive {
             Fields::of(&files.model, model.block("Mechanical Model", "dm_mech_g1")?, keys::MECHANICS, &mut notes)?;
         let cylinders = layout::cylinders(&model)?;
         let (curve, seek) = seek::read(&mechanics, cylinders, files.seek)?;
-        let (layout, sectors) = layout::read(&model, heads, &curve, &mut notes)?;
+        let (layout, sectors) = layout::read(&model, files.layout.as_ref(), heads, &curve, &mut notes)?;
         if mechanics.text("Access time type")? != TURNING {
             let expected = format!("`{TURNING}`: a disk whose platters turn");
             return Err(mechanics.wrong_but_near("Access time type", &expected, &[TURNING]));
@@ -109,6 +111,15 @@ impl Drive {
 
 /// The name of the option that makes a time an angle.
 const TURNING: &str = "trackSwitchPlusRotation";
+
+/// The file in which a model has its layout, if it is another.
+pub(super) fn layout_file(model: &File<'_>) -> Result<Option<String>, DiskError> {
+    let named = match the_only(model)?.entry("Layout Model").map(|entry| &entry.value) {
+        Some(Value::Text(text)) => text.strip_prefix("source").map(|name| name.trim().trim_matches('"').to_owned()),
+        _ => None,
+    };
+    Ok(named)
+}
 
 /// The only drive in a model's file.
 fn the_only<'t>(file: &File<'t>) -> Result<Block<'t>, DiskError> {

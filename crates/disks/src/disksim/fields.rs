@@ -73,7 +73,9 @@ impl<'a, 't> Fields<'a, 't> {
             }
             (Form::Word, _) => "a word".to_owned(),
             (Form::List, _) => "a list in brackets".to_owned(),
-            (Form::Block, _) => "a block in braces (`source FILE` is read only as a `Model`)".to_owned(),
+            (Form::Block, _) => {
+                "a block in braces (`source FILE` is read only as a `Model` or `Layout Model`)".to_owned()
+            }
             (Form::Source, _) => "`source FILE`, or a block in braces".to_owned(),
             (Form::Number, _) => "a number".to_owned(),
             (Form::Ms(most), _) => format!("a number, 0 or more and up to {most} (milliseconds)"),

@@ -52,7 +52,7 @@ pub(super) const MODEL: &[Key] = &[
     ("Number of data surfaces", COUNT, Taken),
     ("Number of cylinders", COUNT, Taken),
     ("Block count", COUNT, Taken),
-    ("Layout Model", Block, Taken),
+    ("Layout Model", Source, Taken),
     ("Mechanical Model", Block, Taken),
 ];
 

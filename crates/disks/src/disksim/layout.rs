@@ -6,8 +6,11 @@ use super::drive::numbers;
 use super::fields::Fields;
 use super::keys;
 use super::sparing::{Sparing, last_cylinder};
-use super::syntax::Value;
+use super::syntax::{self, File, Value};
 use crate::{DiskError, HeadOrder, LayoutSpec, Turn, ZoneSpec};
+
+/// The layouts that are read.
+const KIND: &str = "dm_layout_g1";
 
 /// Our disks have at least 1 MB.
 const LEAST_SECTORS: u64 = 1_954;
@@ -16,11 +19,19 @@ const MOST_CYLINDERS: u64 = 10_000_000;
 /// The layout, and the number of sectors that the drive has for its host.
 pub(super) fn read(
     model: &Fields<'_, '_>,
+    elsewhere: Option<&File<'_>>,
     heads: u32,
     curve: &[(u32, Span)],
     notes: &mut Vec<String>,
 ) -> Result<(LayoutSpec, u64), DiskError> {
-    let fields = Fields::of(model.file, model.block("Layout Model", "dm_layout_g1")?, keys::LAYOUT, notes)?;
+    // The first of its file, if it has one of its own.
+    let other =
+        elsewhere.map(|file| Ok::<_, DiskError>((file, syntax::parse(file, KIND)?.swap_remove(0)))).transpose()?;
+    let (file, block) = match &other {
+        Some((file, block)) => (*file, block),
+        None => (model.file, model.block("Layout Model", KIND)?),
+    };
+    let fields = Fields::of(file, block, keys::LAYOUT, notes)?;
     fields.note_absent(keys::LAYOUT, notes);
     let order = match fields.count_or_0("LBN-to-PBN mapping scheme", 10)? {
         0 => HeadOrder::Same,

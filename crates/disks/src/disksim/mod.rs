@@ -47,7 +47,12 @@ pub fn import_with(model: &Path, specs: &Path) -> Result<String, DiskError> {
         let (name, text) = (path.display().to_string(), text_of(&path)?);
         seek::points(&syntax::File { name: &name, text: &text })
     };
-    let files = drive::DriveFiles { model: file(0), specs: file(1), seek: &seek };
+    // A path of somebody else's machine is of no use: its last part, beside the model.
+    let path = |name: String| model.with_file_name(Path::new(&name).file_name().unwrap_or_default());
+    let layout = drive::layout_file(&file(0))?.map(path);
+    let layout = layout.map(|path| Ok::<_, DiskError>((path.display().to_string(), text_of(&path)?))).transpose()?;
+    let layout = layout.as_ref().map(|(name, text)| syntax::File { name, text });
+    let files = drive::DriveFiles { model: file(0), specs: file(1), layout, seek: &seek };
     let drive = drive::Drive::read(&files)?;
     let name = model.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
     Ok(write::toml(&name, &drive))

@@ -179,6 +179,39 @@ fn every_sparing_scheme_and_order_of_heads_of_the_manual_is_a_disk() {
     assert_ne!(said.unwrap().model, imported("barracuda").model);
 }
 
+/// As in DiskSim's maxtor300g and other files of theirs, which have their zones in a file of its own.
+#[test]
+fn a_layout_may_have_a_file_of_its_own() {
+    let folder = std::env::temp_dir().join(format!("blksched-layout-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for name in ["barracuda.seek", "barracuda.diskspecs"] {
+        std::fs::copy(data(name), folder.join(name)).unwrap();
+    }
+    let text = std::fs::read_to_string(data("barracuda.model")).unwrap();
+    let begin = text.find("dm_layout_g1").unwrap();
+    let open = begin + text[begin..].find('{').unwrap();
+    let mut depth = 0;
+    let end = open
+        + text[open..]
+            .find(|letter| {
+                depth += i32::from(letter == '{') - i32::from(letter == '}');
+                depth == 0
+            })
+            .unwrap();
+    let model = folder.join("barracuda.model");
+    let named = format!("{}source a/barracuda.layout{}", &text[..begin], &text[end + 1..]);
+    std::fs::write(&model, named).unwrap();
+    let alone = import(&model).unwrap_err().to_string();
+    std::fs::write(folder.join("barracuda.layout"), format!("dm_layout_g1 own {}", &text[open..=end])).unwrap();
+    let apart = import(&model);
+    std::fs::write(folder.join("barracuda.layout"), "dm_layout_g4 own { }").unwrap();
+    let other = import(&model).unwrap_err().to_string();
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(alone.contains("barracuda.layout"), "{alone}");
+    assert_eq!(apart.unwrap(), import(&data("barracuda.model")).unwrap());
+    assert!(other.contains("barracuda.layout:1:") && other.contains("dm_layout_g1"), "{other}");
+}
+
 #[test]
 fn what_is_not_read_is_refused_by_its_name() {
     let error = replaced("barracuda", "model", "dm_layout_g1 {", "dm_layout_g4 {").unwrap_err();

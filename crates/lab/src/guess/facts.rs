@@ -22,6 +22,17 @@ pub enum Turning {
     At(u32),
 }
 
+impl Turning {
+    /// How often it turns a minute; `None` if it does not say, and 0 for flash.
+    pub fn rpm(self) -> Option<u32> {
+        match self {
+            Turning::No => Some(0),
+            Turning::Yes => None,
+            Turning::At(rpm) => Some(rpm),
+        }
+    }
+}
+
 /// How it is attached.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bus {

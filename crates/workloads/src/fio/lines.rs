@@ -99,6 +99,11 @@ fn section(line: LineText<'_>) -> Result<Line<'_>, Problem> {
         let place = line.word(open..line.text.len()).place;
         return Err(Problem::new(place, "a section's name is not closed", "expected `]` on this line"));
     };
+    let behind = &line.text[open + length + 1..];
+    if behind.starts_with(char::is_whitespace) && !behind.trim().is_empty() {
+        let rest = line.word(open + length + 1..line.text.len());
+        return Err(Problem::new(rest.place, "there is text after a section's name", "expected the line to end"));
+    }
     // fio's name of `[a]b` is `a]`: all but the first and the last letter (tried).
     let whole = line.text.trim_end();
     let last = whole.char_indices().next_back().map_or(open + length, |(at, _)| at);
@@ -157,12 +162,12 @@ mod tests {
 
     #[test]
     fn malformed_lines_are_all_reported() {
-        let (lines, problems) = scan("[a\n[]\n=4k\n[b] c\ninclude\n[ok]\n", 0);
+        let (lines, problems) = scan("[a\n[]\n=4k\n[b] c\ninclude\n[b]c\n[ok]\n", 0);
         // A letter behind a name's end is taken for its end, as by fio.
         let sections =
             lines.iter().filter_map(|line| if let Line::Section(name) = line { Some(name.text) } else { None });
         assert_eq!(sections.collect::<Vec<_>>(), ["b]", "ok"]);
         let places: Vec<String> = problems.iter().map(|p| p.place.to_string()).collect();
-        assert_eq!(places, ["1:1", "2:1", "3:1", "5:1"]);
+        assert_eq!(places, ["1:1", "2:1", "3:1", "4:5", "5:1"]);
     }
 }

@@ -239,7 +239,7 @@ mod tests {
         for text in ["4096", "4096b", "4096B", "4k", "4kb", "4kB", "4K", "4KB", "0x1000", "4 k"] {
             assert_eq!(bytes(text, KB), Ok(4096), "{text}");
         }
-        for text in ["1000000", "1mi", "1000ki", "1Mi", "1MiB"] {
+        for text in ["1000000", "1mib", "1000kib", "1Mib", "1MiB"] {
             assert_eq!(bytes(text, KB), Ok(1_000_000), "{text}");
         }
         assert_eq!(bytes("1t", KB), Ok(1 << 40));

@@ -65,7 +65,7 @@ const LINES: &[(&str, &str, &[&str])] = &[
     ("file_service_type=randm", "4:19", &["did you mean `random`?"]),
     ("file_service_type=random:0", "4:19", &["from 1"]),
     ("file_service_type=zipf:x", "4:19", &["a number from"]),
-    ("lockfile=exclusive", "4:1", &["`lockfile` is not supported yet"]),
+    ("lockfile=exclusive\nfilename=a", "4:1", &["`lockfile` of job `j` is not supported yet"]),
     ("trim_backlog=8", "4:1", &["`trim_backlog` is not supported yet", "about the same thing: rw, direct"]),
     ("rate=1m\nrate_min=2m", "5:1", &["`rate_min` of job `j` exceeds its `rate`", "at most 1048576"]),
     ("flow=1\nnumjobs=65", "4:1", &["flow 0 has more than 64 processes"]),

@@ -634,7 +634,7 @@ fn option_kb_base_says_what_k_is() {
     let bytes = |options: &str| run_job(options).bytes(Dir::Read);
     assert_eq!(bytes("kb_base=1000 bs=512 size=64k"), 64_000);
     assert_eq!(bytes("bs=512 size=64k"), 64 * KIB);
-    assert_eq!(bytes("kb_base=1000 bs=512 size=64ki"), 64 * KIB);
+    assert_eq!(bytes("kb_base=1000 bs=512 size=64kib"), 64 * KIB);
 }
 
 #[test]

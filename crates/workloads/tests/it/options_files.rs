@@ -210,3 +210,18 @@ fn a_file_system_that_a_job_contradicts_is_an_error_with_its_line() {
     let unknown = JobFile::parse("[a]\n; blksched: fs=btrfs\nsize=1m\n", "a.fio").unwrap_err().to_string();
     assert!(unknown.contains("not modelled: ext4, xfs and none are"), "{unknown}");
 }
+
+#[test]
+fn option_lockfile_is_of_no_consequence_for_own_files_and_refused_for_shared_ones() {
+    let own = |lock: &str| run_job(&format!("rw=write size=64k nrfiles=2 lockfile={lock}")).submitted;
+    assert_eq!(own("exclusive"), own("none"));
+    let shared = JobFile::parse("[j]\nsize=1m\nfilename=a\nlockfile=readwrite\n", "j.fio");
+    assert!(shared.unwrap_err().to_string().contains("for a file that jobs may share"));
+}
+
+#[test]
+fn option_nowait_is_refused_where_it_would_matter() {
+    assert_eq!(run_job("rw=read size=64k nowait=0").submitted.len(), 16);
+    let fails = JobFile::parse("[j]\nsize=1m\nnowait=1\n", "j.fio").unwrap_err();
+    assert!(fails.to_string().contains("would have to wait is refused"), "{fails}");
+}

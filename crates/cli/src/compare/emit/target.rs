@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use blksched_lab::Files;
+use blksched_lab::guess::Bus;
 use blksched_lab::scene::Stage;
 
 use crate::compare::arguments::CompareArguments;
 use crate::failure::Failure;
+use crate::input::OnDisk;
 
 /// How the file identifies the disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +29,8 @@ pub(crate) struct EmitTarget {
     pub(super) device: Option<String>,
     /// Whether it has a `device/queue_depth`.
     pub(super) has_queue_depth: bool,
+    /// Whether it is behind USB, where what calls itself a model is often several disks' name.
+    pub(super) is_usb: bool,
     /// The scheduler that a kernel chooses for such a disk.
     pub(super) kernel_default: &'static str,
 }
@@ -38,7 +43,12 @@ impl EmitTarget {
             Some(said) => known(said, Path::new("/sys/block"), Path::new("/run/udev/data")).map_err(Failure::Input)?,
         };
         let has_queue_depth = arguments.scene.attached.unwrap_or(stage.disk.attached).has_queue_depth();
-        Ok(EmitTarget { known, device, has_queue_depth, kernel_default })
+        let here = device.as_deref().and_then(|name| OnDisk.device(name));
+        let is_usb = match here.and_then(|facts| facts.bus) {
+            Some(bus) => bus.value == Bus::Usb,
+            None => stage.disk.name == "usb-stick",
+        };
+        Ok(EmitTarget { known, device, has_queue_depth, is_usb, kernel_default })
     }
 }
 

@@ -32,19 +32,40 @@ pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
 }
 
 fn rule(chosen: &Measured, target: &EmitTarget) -> String {
-    // What `queue/rotational` says is not asked: the disk is known without it, and USB sticks report what they like.
+    let sets = writes(chosen, target).into_iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\""));
+    conditions(target).into_iter().chain(sets).collect::<Vec<_>>().join(", ") + "\n"
+}
+
+/// What tells the disk from all others. What `queue/rotational` says is not asked: the disk is known without it, and
+/// USB sticks report what they like.
+fn conditions(target: &EmitTarget) -> Vec<String> {
     let whose = match &target.known {
         DiskKnown::NotSaid => "ATTRS{model}==\"MODEL OF YOUR DISK\"".to_owned(),
         DiskKnown::Model(model) => format!("ATTRS{{model}}==\"{model}\""),
         DiskKnown::Path(path) => format!("ENV{{ID_PATH}}==\"{path}\""),
         DiskKnown::Name(name) => format!("KERNEL==\"{name}\""),
     };
-    let matches = [
-        "ACTION==\"add|change\"".to_owned(),
-        "SUBSYSTEM==\"block\"".to_owned(),
-        "ENV{DEVTYPE}==\"disk\"".to_owned(),
-        whose,
-    ];
-    let sets = writes(chosen, target).into_iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\""));
-    matches.into_iter().chain(sets).collect::<Vec<_>>().join(", ") + "\n"
+    let disk = ["ACTION==\"add|change\"", "SUBSYSTEM==\"block\"", "ENV{DEVTYPE}==\"disk\""].map(str::to_owned);
+    let bus = target.is_usb.then(|| "ENV{ID_BUS}==\"usb\"".to_owned());
+    disk.into_iter().chain(bus).chain([whose]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stick_is_known_by_its_bus_and_never_by_what_it_says_of_turning() {
+        let target = |known, is_usb| EmitTarget {
+            known,
+            device: None,
+            has_queue_depth: true,
+            is_usb,
+            kernel_default: "mq-deadline",
+        };
+        let stick = conditions(&target(DiskKnown::Model("Ultra Fit".to_owned()), true)).join(", ");
+        assert!(stick.ends_with(r#"ENV{DEVTYPE}=="disk", ENV{ID_BUS}=="usb", ATTRS{model}=="Ultra Fit""#), "{stick}");
+        let inside = conditions(&target(DiskKnown::NotSaid, false)).join(", ");
+        assert!(!inside.contains("ID_BUS") && !stick.contains("rotational"), "{inside}");
+    }
 }
