@@ -71,7 +71,13 @@ mod tests {
         let file = std::env::temp_dir().join(format!("blksched-io.cost.model-{}", std::process::id()));
         std::fs::write(&file, format!("{LINE}\n")).unwrap();
         let disk = crate::load(file.to_str().unwrap());
+        std::fs::write(&file, LINE.replace("rseqiops=41708", "rseqiop=41708")).unwrap();
+        let wrong = crate::load(file.to_str().unwrap()).unwrap_err().to_string();
+        std::fs::write(&file, LINE.replace(" wrandiops=378", "")).unwrap();
+        let short = crate::load(file.to_str().unwrap()).unwrap_err().to_string();
         std::fs::remove_file(&file).unwrap();
+        assert!(wrong.contains(":1:44: `rseqiop`") && wrong.contains("did you mean `rseqiops`?"), "{wrong}");
+        assert!(short.contains("`wrandiops` is missing"), "{short}");
         let same = crate::load(&format!("iocost:{LINE}")).unwrap();
         assert_eq!(disk.unwrap().build(0).facts().sectors, same.build(0).facts().sectors);
     }

@@ -11,6 +11,7 @@
 use crate::fio::ddir::PerDdir;
 use blksched::Span;
 use blksched_text::nearest;
+pub(super) use target::why_no_engine;
 
 use super::settings::Settings;
 use super::values::{self, Bare, LengthOrShare, ValueError};

@@ -184,7 +184,12 @@ fn unreadable(option: &OptionEntry, key: &Word<'_>, value: Option<&Word<'_>>, er
         None => Problem::new(key.place.clone(), format!("`{}` needs a value", option.name), expected),
         Some(value) => {
             let title = format!("`{}` is not a value for `{}`", value.text, option.name);
-            Problem::new(value.place.clone(), title, expected).did_you_mean(error.nearest)
+            let why = (option.name == "ioengine").then(|| options::why_no_engine(value.text)).flatten();
+            let problem = Problem::new(value.place.clone(), title, expected).did_you_mean(error.nearest);
+            match why {
+                Some(why) => problem.help(format!("`{}` is an engine of fio's, but {why}", value.text)),
+                None => problem,
+            }
         }
     }
 }

@@ -58,7 +58,7 @@ pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
             _ => format!("; with these words: {}", with_its_words.join(", ")),
         };
         let all = format!("`blksched list iocost` shows all {}", models.len());
-        return Err(complaint(name, at, format!("`{model}` is not a model of this table ({all}{among})"), meant));
+        return Err(complaint(name, name, at, format!("`{model}` is not a model of this table ({all}{among})"), meant));
     };
     let Some(row) = row else {
         let about = match found.rows.len() {
@@ -72,7 +72,7 @@ pub(super) fn text(name: &str, asked: &str) -> Result<String, DiskError> {
         Some((nth, figures)) => Ok(derive::toml(&format!("{model}, measurement {nth}"), figures, found.size_bytes)),
         None => {
             let problem = format!("`#{row}` is not a row of `{model}`: expected #1 to #{}", found.rows.len());
-            Err(complaint(name, name.len() - row.len() - 1, problem, None))
+            Err(complaint(name, name, name.len() - row.len() - 1, problem, None))
         }
     }
 }
@@ -89,19 +89,22 @@ fn has_words(known: &str, asked: &str) -> bool {
 /// allowed.
 fn six(name: &str, asked: &str) -> Result<SixFigures, DiskError> {
     let mut figures: [Option<u64>; 6] = [None; 6];
+    // The words stand in the name itself, or are the line of a file of that name.
+    let text = if name.ends_with(asked) { name } else { asked };
+    let complaint = |at, problem, nearest| complaint(name, text, at, problem, nearest);
     for word in asked.split([',', ' ']).filter(|word| !word.is_empty()) {
-        let at = word.as_ptr() as usize - name.as_ptr() as usize;
+        let at = text.len() - asked.len() + (word.as_ptr() as usize - asked.as_ptr() as usize);
         let (key, value) = word.split_once('=').unwrap_or((word, ""));
         let Some(index) = SixFigures::NAMES.iter().position(|known| *known == key) else {
             if key.contains(':') || (key, value) == ("ctrl", "user") || (key, value) == ("model", "linear") {
                 continue;
             }
             let problem = format!("`{key}` is not one of {}", SixFigures::NAMES.join(", "));
-            return Err(complaint(name, at, problem, nearest(key, SixFigures::NAMES)));
+            return Err(complaint(at, problem, nearest(key, SixFigures::NAMES)));
         };
         let read = value.parse().ok().filter(|figure| table::PLAUSIBLE[index].contains(figure));
         let expected = || format!("`{value}` is not a value of `{key}`: expected {}", table::expected(index));
-        figures[index] = Some(read.ok_or_else(|| complaint(name, at, expected(), None))?);
+        figures[index] = Some(read.ok_or_else(|| complaint(at, expected(), None))?);
     }
     let missing = figures.iter().position(Option::is_none);
     match missing {
@@ -109,14 +112,14 @@ fn six(name: &str, asked: &str) -> Result<SixFigures, DiskError> {
         Some(index) => {
             let problem =
                 format!("`{}` is missing: expected {}", SixFigures::NAMES[index], SixFigures::NAMES.join(", "));
-            Err(complaint(name, name.len(), problem, None))
+            Err(complaint(text.len(), problem, None))
         }
     }
 }
 
-/// An error about the name itself, at a byte of it.
-fn complaint(name: &str, at: usize, problem: String, nearest: Option<&str>) -> DiskError {
-    let column = name[..at].chars().count() + 1;
+/// An error about a name, at a byte of its text: the name itself, or the line that a file of this name has.
+fn complaint(name: &str, text: &str, at: usize, problem: String, nearest: Option<&str>) -> DiskError {
+    let column = text[..at].chars().count() + 1;
     let nearest = nearest.map(str::to_owned);
     DiskError::Invalid { file: name.to_owned(), line: 1, column, problem, nearest }
 }

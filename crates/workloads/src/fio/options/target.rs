@@ -18,6 +18,42 @@ const ENGINES: &[&str] = &[
     "sg",
 ];
 
+/// Why an engine of fio's is none here (its manual's list of engines); `None` for what is no engine.
+pub(in crate::fio) fn why_no_engine(word: &str) -> Option<&'static str> {
+    const ELSEWHERE: &str = "its I/O goes to a network, a cluster or a library, and reaches no disk of this simulation";
+    const NOTHING: &str = "it transfers nothing to or from a disk";
+    const MEMORY: &str = "its I/O is loads and stores of the processor, which are not simulated";
+    let word = word.strip_prefix("external:").unwrap_or(word).rsplit('/').next().unwrap_or(word);
+    match word {
+        "rbd"
+        | "rados"
+        | "http"
+        | "libhdfs"
+        | "nbd"
+        | "gfapi"
+        | "gfapi_async"
+        | "rdma"
+        | "net"
+        | "netsplice"
+        | "nfs"
+        | "xnvme"
+        | "libblkio"
+        | "spdk"
+        | "spdk_bdev"
+        | "spdk_nvme"
+        | "librpma_apm_client"
+        | "librpma_apm_server"
+        | "librpma_gpspm_client"
+        | "librpma_gpspm_server"
+        | "libiscsi" => Some(ELSEWHERE),
+        "null" | "cpuio" | "filecreate" | "filestat" | "filedelete" | "dircreate" | "dirstat" | "dirdelete"
+        | "exec" | "ftruncate" | "falloc" | "e4defrag" => Some(NOTHING),
+        "mmap" | "libpmem" | "dev-dax" | "pmemblk" | "libcufs" | "splice" => Some(MEMORY),
+        "libzbc" => Some("no simulated disk has zones that must be written in order"),
+        _ => None,
+    }
+}
+
 const fn entry(name: &'static str, category: Category, kind: OptionKind, doc: &'static str) -> OptionEntry {
     supported_entry(name, &[], category, kind, doc)
 }
