@@ -14,6 +14,6 @@ fuzz_target!(|text: &str| {
             Ok(guess) => assert!(blksched_disks::builtin(guess.preset).is_ok() && !guess.assumed.is_empty()),
             Err(why) => assert!(!why.is_empty()),
         },
-        Err(why) => assert!(why.contains("fuzz.txt"), "{why}"),
+        Err(why) => assert!(!why.is_empty()),
     }
 });

@@ -639,10 +639,10 @@ fn words_that_mean_nothing_are_named_with_the_nearest_that_does() {
 
 #[test]
 fn a_broken_job_file_is_shown_with_line_and_column_and_runs_nothing() {
-    let path = job_file("broken.fio", "[global]\ndirect=1\n\n[a]\nrw=randread\nsize=1m\niodpeth=4\nlockfile=none\n");
+    let path = job_file("broken.fio", "[global]\ndirect=1\n\n[a]\nrw=randread\nsize=1m\niodpeth=4\nopendir=no\n");
     let said = refused(&["compare", &path]);
     assert!(said.contains(":7:1") && said.contains("did you mean `iodepth`?"), "{said}");
-    assert!(said.contains(":8:1") && said.contains("`lockfile` is not supported yet"), "{said}");
+    assert!(said.contains(":8:1") && said.contains("`opendir` is not supported yet"), "{said}");
 }
 
 #[test]

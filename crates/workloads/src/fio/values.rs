@@ -112,7 +112,8 @@ pub(crate) fn whole_part(text: &str) -> Option<&str> {
     text.split_once('.').filter(|(whole, rest)| digits(whole) && digits(rest)).map(|(whole, _)| whole)
 }
 
-/// Parses `20%`, or bytes like [`bytes`]; what follows a `:` does not count (tried: of `64k:64k` the second is nothing).
+/// Parses `20%`, or bytes like [`bytes`]; what follows a `:` does not count (tried: the second of `64k:64k` is
+/// nothing).
 pub(crate) fn extent(text: &str, base: KbBase) -> Result<LengthOrShare, ValueError> {
     let text = text.split(':').next().unwrap_or(text).trim_end();
     match text.strip_suffix('%') {
