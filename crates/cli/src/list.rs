@@ -7,6 +7,7 @@ mod programs;
 
 use blksched::Catalogue;
 use blksched::author::{Entry, Preset};
+use blksched_disks::class;
 use blksched_lab::lists::{disks, elevator, elevators, knobs, workloads};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset};
@@ -146,7 +147,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     }
     let disks: Vec<String> = blksched_disks::presets().into_iter().map(|disk| disk.name).collect();
     let is_file = name.contains(['/', '\\', ':']) || name.ends_with(".toml") || path_of_name(name).exists();
-    if is_file || disks.iter().any(|disk| disk == name) {
+    if is_file || disks.iter().any(|disk| disk == class(name)) {
         let disk = blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?;
         return Ok(vec![disk::data_sheet(&disk, catalogue)]);
     }

@@ -63,7 +63,8 @@ pub(crate) struct SceneArguments {
     /// The largest request in KiB; at most the largest that the disk accepts [default: as in the scheduler's kernel]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub(crate) max_sectors_kb: Option<u32>,
-    /// How the disk is attached to the host: sata, ide, scsi, nvme, virtio, loop [default: as in the disk's file]
+    /// How the disk is attached to the host: sata, ide, scsi, nvme, virtio, usb, sd, loop [default: as in the
+    /// disk's file]
     #[arg(long, value_name = "KIND", value_parser = attached)]
     pub(crate) attached: Option<Attached>,
     /// Writeback throttling of 6.x: how long a read may take, in microseconds; 0 switches it off [default: 75000 for a

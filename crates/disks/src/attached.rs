@@ -8,6 +8,9 @@ use blksched::surroundings::{DispatchAhead, Driver, FlushCommand};
 /// The entries of a virtio ring, each of which is a tag (READ of a running 6.18; other hosts offer 128).
 const RING: u32 = 256;
 
+/// The requests that the driver of SD cards and eMMC prepares tags for (MEMORY).
+const SD_TAGS: u32 = 64;
+
 /// What a disk is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attached {
@@ -20,20 +23,28 @@ pub enum Attached {
     Scsi,
     /// NVMe: as many tags as a queue has entries, a queue per processor.
     Nvme,
-    /// virtio-blk: the ring's tags.
+    /// virtio-blk: the ring's tags, and as many queues as the host offers, often one.
     Virtio,
+    /// USB, which is driven as SCSI: one command at a time (bulk-only), or, if the disk takes several, as many as it
+    /// takes (UAS). The driver has no more tags than that, so a scheduler has two requests for each (MEMORY:
+    /// `nr_requests` of a stick is 2).
+    Usb,
+    /// SD cards and eMMC: the driver prepares one request while the card works on another.
+    Sd,
     /// The loop driver, and null_blk.
     Loop,
 }
 
 impl Attached {
     /// Every kind, by the word that a disk's file uses.
-    pub const WORDS: [(&'static str, Attached); 6] = [
+    pub const WORDS: [(&'static str, Attached); 8] = [
         ("sata", Attached::Sata),
         ("ide", Attached::Ide),
         ("scsi", Attached::Scsi),
         ("nvme", Attached::Nvme),
         ("virtio", Attached::Virtio),
+        ("usb", Attached::Usb),
+        ("sd", Attached::Sd),
         ("loop", Attached::Loop),
     ];
 
@@ -45,7 +56,7 @@ impl Attached {
     /// Whether such a disk has a `device/queue_depth` in sysfs: only disks driven as SCSI do, including ATA disks
     /// through libata.
     pub fn has_queue_depth(self) -> bool {
-        matches!(self, Attached::Sata | Attached::Ide | Attached::Scsi)
+        matches!(self, Attached::Sata | Attached::Ide | Attached::Scsi | Attached::Usb)
     }
 
     /// Tags of one hardware queue, for a disk that accepts `depth` commands: what `nr_requests` shows without a
@@ -56,20 +67,39 @@ impl Attached {
             Attached::Ide => 1,
             Attached::Scsi => depth.max(128),
             Attached::Virtio => depth.min(RING),
-            Attached::Nvme | Attached::Loop => depth,
+            Attached::Sd => depth.max(SD_TAGS),
+            Attached::Nvme | Attached::Loop | Attached::Usb => depth,
         }
     }
 
-    /// The number of hardware queues on a host with this many processors.
+    /// The number of hardware queues on a host with this many processors, unless something else is known of it.
     pub fn hardware_queues(self, cpus: u32) -> u32 {
         if self == Attached::Nvme { cpus } else { 1 }
+    }
+
+    /// Whether it may have several hardware queues, each with tags of its own.
+    pub fn has_hardware_queues(self) -> bool {
+        matches!(self, Attached::Nvme | Attached::Virtio)
+    }
+
+    /// The scheduler that the kernel chooses if nobody does: `none` with several hardware queues and for the loop
+    /// driver, which asks for it, else `mq-deadline`. `queues`: their number, if it is known.
+    pub fn default_scheduler(self, queues: Option<u32>) -> &'static str {
+        match self {
+            Attached::Loop => "none",
+            Attached::Nvme if queues != Some(1) => "none",
+            Attached::Virtio if queues.is_some_and(|queues| queues > 1) => "none",
+            _ => "mq-deadline",
+        }
     }
 
     /// The order in which tags are allocated.
     pub fn tag_order(self) -> TagOrder {
         match self {
             Attached::Sata | Attached::Ide => TagOrder::RoundRobin,
-            Attached::Scsi | Attached::Nvme | Attached::Virtio | Attached::Loop => TagOrder::Lowest,
+            Attached::Scsi | Attached::Nvme | Attached::Virtio | Attached::Usb | Attached::Sd | Attached::Loop => {
+                TagOrder::Lowest
+            }
         }
     }
 
@@ -77,7 +107,8 @@ impl Attached {
     pub fn driver(self) -> Driver {
         let (ahead, flush) = match self {
             Attached::Sata | Attached::Ide => (DispatchAhead::Budget, FlushCommand::Alone),
-            Attached::Scsi => (DispatchAhead::Budget, FlushCommand::Queued),
+            Attached::Scsi | Attached::Usb => (DispatchAhead::Budget, FlushCommand::Queued),
+            Attached::Sd => (DispatchAhead::OneMore, FlushCommand::Alone),
             Attached::Nvme | Attached::Virtio | Attached::Loop => (DispatchAhead::OneMore, FlushCommand::Queued),
         };
         Driver { ahead, flush }
@@ -95,6 +126,20 @@ mod tests {
         }
         assert_eq!((Attached::Sata.tags(31), Attached::Scsi.tags(31), Attached::Nvme.tags(1023)), (32, 128, 1023));
         assert_eq!([255, 256, 257].map(|depth| Attached::Virtio.tags(depth)), [255, 256, 256]);
+        assert_eq!([1, 30].map(|depth| Attached::Usb.tags(depth)), [1, 30], "bulk-only, and UAS");
+        assert_eq!([1, 64, 65].map(|depth| Attached::Sd.tags(depth)), [64, 64, 65]);
+        assert!(Attached::Usb.has_queue_depth() && !Attached::Sd.has_queue_depth());
         assert_eq!(Attached::Nvme.hardware_queues(8), 8);
+    }
+
+    #[test]
+    fn one_hardware_queue_has_a_scheduler_and_several_have_none() {
+        let default = |kind: Attached| [None, Some(1), Some(2)].map(|queues| kind.default_scheduler(queues));
+        assert_eq!(default(Attached::Nvme), ["none", "mq-deadline", "none"]);
+        assert_eq!(default(Attached::Virtio), ["mq-deadline", "mq-deadline", "none"]);
+        assert_eq!(default(Attached::Loop), ["none"; 3]);
+        for kind in [Attached::Sata, Attached::Ide, Attached::Scsi, Attached::Usb, Attached::Sd] {
+            assert_eq!(default(kind), ["mq-deadline"; 3], "{}", kind.word());
+        }
     }
 }

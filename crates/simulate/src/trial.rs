@@ -49,8 +49,9 @@ pub struct Surroundings {
     pub host: HostKnobs,
     /// The host's processors; `None` if I/O costs them nothing. Only with blk-mq.
     pub cpus: Option<HostCpus>,
-    /// How many hardware queues an NVMe drive has, each with its own tags and submission queue. `None`: as many as
-    /// processors, which share what tags there are. Only where I/O costs the processors something.
+    /// How many hardware queues an NVMe drive or a virtual disk has, each with its own tags and submission queue.
+    /// `None`: NVMe has as many as processors, which share what tags there are, virtio one. Only where I/O costs the
+    /// processors something.
     pub hardware_queues: Option<u32>,
     /// Which task runs first among those that a completion wakes.
     pub odds: RaceOdds,
@@ -123,7 +124,8 @@ impl Surroundings {
 
     /// The number of hardware queues that have tags and submission queues of their own; `None` if they share them.
     pub(crate) fn own_queues(&self, attached: Attached) -> Option<u32> {
-        self.hardware_queues.filter(|_| self.attached.unwrap_or(attached) == Attached::Nvme && self.cpus.is_some())
+        let may_have = self.attached.unwrap_or(attached).has_hardware_queues() && self.cpus.is_some();
+        self.hardware_queues.filter(|_| may_have)
     }
 
     /// Switches on the policies that hold bios back before they have a slot, as that kernel does by default.

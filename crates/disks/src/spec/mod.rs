@@ -316,6 +316,15 @@ const CLASSES: [(&str, &str); 8] = [
     ("usb", "usb-stick"),
 ];
 
+/// The preset that this word of people's stands for; any other word as it is.
+///
+/// ```
+/// assert_eq!(["hdd", "hdd-7200", "x"].map(blksched_disks::class), ["hdd-7200", "hdd-7200", "x"]);
+/// ```
+pub fn class(word: &str) -> &str {
+    CLASSES.iter().find(|(class, _)| *class == word).map_or(word, |(_, preset)| preset)
+}
+
 /// The same disk without tails, and named so. What it and its members were validated against holds for it no more.
 fn ideal(disk: DiskSpec) -> DiskSpec {
     if !disk.has_tails() {
@@ -331,7 +340,7 @@ fn ideal(disk: DiskSpec) -> DiskSpec {
 
 /// `None` unless the name is built in.
 fn known(name: &str) -> Option<Result<DiskSpec, DiskError>> {
-    let name = CLASSES.iter().find(|(class, _)| *class == name).map_or(name, |(_, preset)| preset);
+    let name = class(name);
     if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
         return Some(parse(name, text));
     }
