@@ -14,8 +14,9 @@
 //! costs [too much](LATE), the runs do not contain every job, and the caller has to say so. The cost is counted, not
 //! timed ([`Findings::work`]), so that the length is the same on every machine.
 //!
-//! A recorded trace is judged whole: the pilot goes on until it has ended, up to an hour, unless that costs too much. A
-//! process of it that begins late is not waited for.
+//! A recorded trace is judged whole: the pilot goes on until it has ended, up to an hour, unless that costs too much;
+//! then the caller replays [windows](blksched_workloads::replay::Windows) of all of it. A process of it that begins
+//! late is not waited for.
 //!
 //! The warm-up is the longest beginning of a job that ends only by time, at least a twentieth of what the job with the
 //! least time was seen (FIT: nothing begins in the middle of its work); completions of each job in its first so much

@@ -8,7 +8,7 @@ use crate::fio::{Note, OffsetOrder, Reporting, Scripted};
 use crate::host::Pages;
 use crate::host::fs::{Extent, FileExtents, FsKind, Known};
 use crate::programs::Start;
-use crate::replay::{Joint, Replay, ReplayedProcess};
+use crate::replay::{Joint, Replay, ReplayedProcess, Windows};
 
 /// One process.
 #[derive(Clone, Debug)]
@@ -294,6 +294,35 @@ impl Plan {
             }
         }
         replayed
+    }
+
+    /// How long its recordings last, and how many of their I/Os are submitted in the first `limit` of them, of how many;
+    /// `None` if it has none, or the trace is that of several disks, which are replayed side by side.
+    pub fn recorded(&self, limit: Span) -> Option<(Span, usize, usize)> {
+        let replays = self.origins.iter().filter_map(|origin| match origin {
+            Origin::Replay { replay, .. } => Some(replay),
+            Origin::Job(_) | Origin::Program { .. } => None,
+        });
+        let of = |replay: &Replay| {
+            let begins = replay.at.since(Instant::ZERO);
+            let (lasts, first) = replay.begins_with(limit.saturating_sub(begins));
+            (begins + lasts, first, replay.ios())
+        };
+        let both = |a: (Span, usize, usize), b: (Span, usize, usize)| (a.0.max(b.0), a.1 + b.1, a.2 + b.2);
+        replays.map(of).reduce(both).filter(|_| !self.is_joint())
+    }
+
+    /// Leaves only what lies in these windows of its recordings.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written or read.
+    pub fn within(&mut self, windows: &Windows) -> Result<(), String> {
+        for origin in &mut self.origins {
+            if let Origin::Replay { replay, .. } = origin {
+                *replay = replay.within(windows)?;
+            }
+        }
+        Ok(())
     }
 
     /// Whether a process of it has I/Os on other disks of the same run.

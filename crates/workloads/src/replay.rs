@@ -21,10 +21,11 @@ mod priority_runs;
 mod recording;
 mod source;
 mod spool;
+mod windows;
 
 use std::sync::Arc;
 
-use blksched::{Class, Instant, Op, Priority, SubmitterId};
+use blksched::{Class, Instant, Op, Priority, Span, SubmitterId};
 
 pub use builder::Builder;
 pub use in_flight::InFlightIos;
@@ -34,6 +35,7 @@ pub use recording::{Recording, TraceAction, TraceEvent};
 pub(crate) use recording::{ReplayIo, StandsFor};
 use source::Replayer;
 pub use spool::KEPT_IN_MEMORY;
+pub use windows::Windows;
 
 use crate::Source;
 use crate::programs::{Parameter, ParameterKind, ParametersSaid, Settings};
@@ -205,6 +207,40 @@ impl Replay {
             Timing::NoStall => "each submitted when its process had as few in flight, without its pauses",
         };
         self.recording.notes(&self.name, when, self.disk)
+    }
+
+    /// How long it lasts here if it is submitted at its recorded moments, and how many of its I/Os are submitted in the
+    /// first `limit` of that.
+    pub(crate) fn begins_with(&self, limit: Span) -> (Span, usize) {
+        let (whole, ios) = self.recording.begins_with(self.recorded(limit));
+        (self.played_in(whole), ios)
+    }
+
+    /// Only the part of it in these windows, which are on the clock of the replay.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written or read.
+    pub(crate) fn within(&self, windows: &Windows) -> Result<Replay, String> {
+        let of = windows.of.iter().map(|&(from, until)| (self.recorded(from), self.recorded(until))).collect();
+        let recorded = Windows { of, whole: self.recorded(windows.whole) };
+        Ok(Replay { recording: Arc::new(self.recording.within(&recorded)?), ..self.clone() })
+    }
+
+    /// How many I/Os it has.
+    pub(crate) fn ios(&self) -> usize {
+        self.recording.ios()
+    }
+
+    /// A stretch of the replay on the recording's clock.
+    fn recorded(&self, span: Span) -> Span {
+        let scaled = u128::from(span.as_ns()) * u128::from(self.settings.count("time_scale")) / 100;
+        Span::from_ns(u64::try_from(scaled).unwrap_or(u64::MAX))
+    }
+
+    /// A stretch of the recording on the replay's clock.
+    fn played_in(&self, span: Span) -> Span {
+        let scaled = u128::from(span.as_ns()) * 100 / u128::from(self.settings.count("time_scale"));
+        Span::from_ns(u64::try_from(scaled).unwrap_or(u64::MAX))
     }
 
     /// The part of it that belongs to this device, for a world of several disks ([`Joint`]); `None` if it has no such

@@ -40,7 +40,7 @@ pub fn many(scene: &Scene, specs: &[Spec], own: &[Entry], stop: &AtomicBool) -> 
     };
     let stage = Stage::load(scene, &OnDisk)?;
     let length = stage.length(scene, first, 1.0)?;
-    let stage = stage.cut(length).for_rows();
+    let stage = stage.cut(length, scene).for_rows();
     let digest = digest_of(&stage);
     let (slots, next) = (Mutex::new(vec![None; cells.len()]), AtomicUsize::new(0));
     let work = || {

@@ -79,7 +79,7 @@ impl LongRuns {
         let mut is_short = false;
         loop {
             let limit = lasting.length.limit;
-            let cut = stage.clone().cut(lasting.length);
+            let cut = stage.clone().cut(lasting.length, &comparison.scene);
             let mut runs = Runs::new(comparison, &cut, contenders, (limit, first), watch);
             let goal = runs.more(1, comparison.goal.as_deref())?;
             let all = runs.work() * u64::from(seeds);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Span};
 use blksched_disks::{Attached, DiskSpec, Facts, IDEAL};
 use blksched_simulate::{Length, OtherDisk, Surroundings, Trial};
+use blksched_workloads::replay::Windows;
 use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
 
 use super::contender::{Contender, contenders};
@@ -33,6 +34,8 @@ pub struct Stage {
     pub disk_name: String,
     /// How the disk is attached, if its name says it.
     pub attached: Option<Attached>,
+    /// What is replayed of a trace, if not all of it or its beginning.
+    pub windows: Option<Windows>,
     /// Why this disk, if the user did not name it.
     pub chosen: Option<String>,
     /// What is known of earlier predictions on this very disk, in words.
@@ -89,6 +92,7 @@ impl Stage {
             disk: Arc::new(disk),
             disk_name,
             attached,
+            windows: None,
             chosen,
             validated,
             is_ideal_anyway,
@@ -100,8 +104,13 @@ impl Stage {
     pub fn kernel_default(&self, scene: &Scene) -> &'static str {
         let recorded = self.workload.machine.as_ref().and_then(|device| device.word("scheduler"));
         let known = recorded.and_then(|name| PRESENT.into_iter().find(|known| *known == name));
-        let by_facts = || kernel_default(&self.disk.build(scene.seed).facts());
-        known.unwrap_or_else(|| scene.attached.or(self.attached).map_or_else(by_facts, default_behind))
+        let queues = scene.host.hardware_queues;
+        known.unwrap_or_else(|| match scene.attached.or(self.attached) {
+            Some(attached) => attached.default_scheduler(queues),
+            // No disk is a file: what its description says of it decides.
+            None if self.disk.attached == Attached::Loop => kernel_default(&self.disk.build(scene.seed).facts()),
+            None => self.disk.attached.default_scheduler(queues),
+        })
     }
 
     /// A scheduler, `name[:knob=value]` or with controllers, of the kernel on which a trace was recorded, if it says on
@@ -140,8 +149,21 @@ impl Stage {
     pub fn length(&self, scene: &Scene, contender: &Contender, effort: f64) -> Result<Length, Error> {
         match scene.time {
             Some(time) => Ok(Length::of(time)),
-            None => Length::fitting(&self.trial(scene, contender, Span::MAX), effort).map_err(Error::input),
+            None => {
+                let length = Length::fitting(&self.trial(scene, contender, Span::MAX), effort).map_err(Error::input)?;
+                Ok(self.of_all_the_trace(length))
+            }
         }
+    }
+
+    /// The length of windows of the whole trace that have as many I/Os as the beginning that a pilot could afford.
+    fn of_all_the_trace(&self, length: Length) -> Length {
+        let Some((lasts, first, all)) = self.plan.recorded(length.limit) else { return length };
+        if lasts <= length.limit || all == 0 {
+            return length;
+        }
+        let part = first as f64 / all as f64;
+        Length { limit: Span::from_ns((lasts.as_ns() as f64 * part) as u64).max(Span::from_ms(1)), ..length }
     }
 
     /// The same with io.latency among the contenders: it takes seconds to settle, which are added to the warm-up.
@@ -165,9 +187,15 @@ impl Stage {
         }
     }
 
-    /// The stage with the warm-up cut off.
-    pub fn cut(mut self, length: Length) -> Stage {
-        self.plan = Arc::new(length.cut(&self.plan));
+    /// The stage with the warm-up cut off; of a trace that is longer than its runs, with windows that `seed` draws from
+    /// all of it, unless the user gave the length: then its beginning is what was asked for.
+    pub fn cut(mut self, length: Length, scene: &Scene) -> Stage {
+        let lasts = self.plan.recorded(Span::ZERO).map(|(lasts, ..)| lasts).filter(|lasts| *lasts > length.limit);
+        let mut plan = length.cut(&self.plan);
+        let drawn = lasts.filter(|_| scene.time.is_none()).map(|lasts| Windows::drawn(length.limit, lasts, scene.seed));
+        // If a part of it cannot be written down, its beginning is replayed, which is told as such.
+        self.windows = drawn.filter(|windows| plan.within(windows).is_ok());
+        self.plan = Arc::new(plan);
         self
     }
 
@@ -292,15 +320,6 @@ impl Stage {
 
 /// The schedulers of a present kernel.
 pub const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
-
-/// The kernel's choice for a disk attached in this way: with several hardware queues `none`, and for the loop driver,
-/// which asks for it; else `mq-deadline`.
-fn default_behind(attached: Attached) -> &'static str {
-    match attached {
-        Attached::Nvme | Attached::Loop => "none",
-        Attached::Sata | Attached::Ide | Attached::Scsi | Attached::Virtio => "mq-deadline",
-    }
-}
 
 /// The kernel's choice if the user makes none: `none` for a disk with more than one hardware queue, else `mq-deadline`.
 /// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; a disk that accepts more is taken

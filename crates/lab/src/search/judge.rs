@@ -48,7 +48,7 @@ impl Judge {
         let base = contenders("--tune", &[name.to_owned()], &comparison.scene.set, catalogue)?.remove(0);
         let length = stage.length(&comparison.scene, &base, comparison.effort)?;
         let length = stage.settled(length, &comparison.scene, std::slice::from_ref(&base));
-        let stage = stage.cut(length);
+        let stage = stage.cut(length, &comparison.scene);
         let mut judge = Judge { base, bases: Vec::new(), goal: Goal::Roles, limit: length.limit };
         let first = judge.measure(comparison, &stage, &judge.base.clone(), comparison.scene.seed)?;
         judge.goal = Goal::read(comparison.goal.as_deref(), &first.jobs)?;

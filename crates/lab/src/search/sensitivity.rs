@@ -164,7 +164,7 @@ pub fn of_disk(
     let names: Vec<String> = std::iter::once(default.clone()).chain(others).collect();
     let contenders = contenders("--elevators", &names, &[], catalogue)?;
     let length = stage.length(&comparison.scene, &contenders[0], comparison.effort)?;
-    let stage = stage.cut(length);
+    let stage = stage.cut(length, &comparison.scene);
     let mut runs = Runs::new(&comparison, &stage, &contenders, (length.limit, 1), watch);
     let goal = runs.more(SEEDS, None)?;
     let measured = runs.measured();

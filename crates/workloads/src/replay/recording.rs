@@ -186,7 +186,7 @@ impl Recording {
     /// # Errors
     /// If a temporary file cannot be written or read.
     pub(crate) fn without(&self, op: Op) -> Result<Recording, String> {
-        let mut spool = Spool::keeping(self.most);
+        let mut spool = self.spool();
         let mut left = |process: &RecordedProcess| {
             let (mut kept, mut last) = (PackedIos::default(), None::<ReplayIo>);
             for io in process.ios.iter() {
@@ -210,6 +210,21 @@ impl Recording {
         let mut left = self.clone();
         left.hold(processes, &spool);
         Ok(left)
+    }
+
+    /// How long it is, repetitions included.
+    pub(super) fn whole(&self) -> Span {
+        self.length * (1 + self.again)
+    }
+
+    /// What a part of it is written to.
+    pub(super) fn spool(&self) -> Spool {
+        Spool::keeping(self.most)
+    }
+
+    /// The same, not repeated and of this length, for processes that [`hold`](Recording::hold) gives it.
+    pub(super) fn once(&self, length: Span) -> Recording {
+        Recording { again: 0, length, ..self.clone() }
     }
 
     /// The same with this class for all I/Os.
@@ -237,7 +252,7 @@ impl Recording {
     }
 
     /// A process's I/Os.
-    fn played(&self, process: usize) -> impl Iterator<Item = ReplayIo> {
+    pub(super) fn played(&self, process: usize) -> impl Iterator<Item = ReplayIo> {
         let mut to = PlayedTo::default();
         core::iter::from_fn(move || self.play(process, &mut to))
     }
@@ -295,7 +310,7 @@ impl Recording {
         };
         let each: Vec<usize> = self.processes.iter().map(on_disk).collect();
         let processes = each.iter().filter(|&&ios| ios > 0).count();
-        let (rounds, length) = (1 + self.again as usize, self.length * (1 + self.again));
+        let (rounds, length) = (1 + self.again as usize, self.whole());
         let several = if processes == 1 { "1 process" } else { &format!("{processes} processes") };
         let mut notes = vec![format!(
             "{name}: {} of {several} in {:.3}s, {when}; merges, waiting and completions are the simulation's",

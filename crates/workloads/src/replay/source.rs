@@ -59,8 +59,7 @@ impl Replayer {
     }
 
     fn scaled(&self, span: Span) -> Span {
-        let scaled = u128::from(span.as_ns()) * 100 / u128::from(self.replay.settings.count("time_scale"));
-        Span::from_ns(u64::try_from(scaled).unwrap_or(u64::MAX))
+        self.replay.played_in(span)
     }
 
     /// When the next I/O goes, unless that depends on a completion.
