@@ -39,10 +39,18 @@ impl AskedAndGiven {
     }
 }
 
-/// Jain's index over the part that each got of what it asked for; processes that asked for nothing are left out.
-pub fn fairness(shares: &[AskedAndGiven]) -> f64 {
-    let satisfied: Vec<f64> = shares.iter().filter_map(AskedAndGiven::satisfaction).collect();
-    jain(&satisfied)
+/// Jain's index over the part that each got of what it asked for, among processes that run side by side; those that
+/// asked for nothing are left out (what a process writes into memory, the host writes to the disk). `None` if fewer than
+/// two asked: nothing was shared.
+///
+/// `together` are the processes, by their places in `shares`, that run at the same time. Of several such sets the least
+/// fair counts: jobs that never meet are neither fair nor unfair to each other.
+pub fn fairness(shares: &[AskedAndGiven], together: &[Vec<usize>]) -> Option<f64> {
+    let among = |set: &Vec<usize>| {
+        let satisfied: Vec<f64> = set.iter().filter_map(|&nth| shares.get(nth)?.satisfaction()).collect();
+        (satisfied.len() > 1).then(|| jain(&satisfied))
+    };
+    together.iter().filter_map(among).reduce(f64::min)
 }
 
 #[cfg(test)]
@@ -80,8 +88,23 @@ mod tests {
     #[test]
     fn fairness_is_over_what_was_got_of_what_was_asked() {
         let share = |asked, given| AskedAndGiven { asked: Span::from_ms(asked), given: Span::from_ms(given) };
-        assert_eq!(fairness(&[share(100, 50), share(10, 5), share(0, 0)]), 1.0);
-        assert_eq!(fairness(&[share(100, 100), share(100, 0)]), 0.5);
+        assert_eq!(fairness(&[share(100, 50), share(10, 5), share(0, 0)], &[vec![0, 1, 2]]), Some(1.0));
+        assert_eq!(fairness(&[share(100, 100), share(100, 0)], &[vec![0, 1]]), Some(0.5));
         assert_eq!(share(0, 5).satisfaction(), None);
+    }
+
+    #[test]
+    fn one_that_asks_beside_a_writer_into_memory_shares_nothing() {
+        let share = |asked, given| AskedAndGiven { asked: Span::from_ms(asked), given: Span::from_ms(given) };
+        assert_eq!(fairness(&[share(0, 0), share(900, 2)], &[vec![0, 1]]), None);
+        assert_eq!(fairness(&[], &[]), None);
+    }
+
+    #[test]
+    fn jobs_that_never_meet_share_nothing_and_the_least_fair_of_those_that_do_counts() {
+        let share = |asked, given| AskedAndGiven { asked: Span::from_ms(asked), given: Span::from_ms(given) };
+        let shares = [share(100, 100), share(100, 0), share(100, 50), share(100, 50)];
+        assert_eq!(fairness(&shares, &[vec![0], vec![1], vec![2]]), None);
+        assert_eq!(fairness(&shares, &[vec![0, 1], vec![2, 3]]), Some(0.5));
     }
 }

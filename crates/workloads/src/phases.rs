@@ -50,11 +50,34 @@ impl Plan {
         (0..self.jobs.len()).map(counts).max().unwrap_or(Span::ZERO)
     }
 
-    /// How many such phases come before each process begins.
+    /// The processes that run at the same time, by their places in `jobs`: one set, unless some begin only when others
+    /// have ended.
+    ///
+    /// ```
+    /// use blksched_workloads::fio::JobFile;
+    /// let text = "[a]\nrw=read\nsize=1g\n[b]\nrw=read\nsize=1g\n[c]\nstonewall\nrw=read\nsize=1g\n";
+    /// let plan = JobFile::parse(text, "three.fio").unwrap().plan(1 << 30).unwrap();
+    /// assert_eq!(plan.together(), [vec![0, 1], vec![2]]);
+    /// ```
+    pub fn together(&self) -> Vec<Vec<usize>> {
+        let mut sets: Vec<Vec<usize>> = Vec::new();
+        for (job, nth) in self.behind_each(|_| true).into_iter().enumerate() {
+            sets.resize(sets.len().max(nth as usize + 1), Vec::new());
+            sets[nth as usize].push(job);
+        }
+        sets
+    }
+
+    /// How many phases that a `runtime` may end come before each process begins.
     fn phase_of_each(&self) -> Vec<u32> {
+        self.behind_each(|job| self.is_timed(job))
+    }
+
+    /// How many jobs that count have to end, one after the other, before each process begins.
+    fn behind_each(&self, counts: impl Fn(usize) -> bool) -> Vec<u32> {
         let mut phases: Vec<u32> = Vec::with_capacity(self.jobs.len());
         for job in 0..self.jobs.len() {
-            let behind = |&before: &usize| phases[before] + u32::from(self.is_timed(before));
+            let behind = |&before: &usize| phases[before] + u32::from(counts(before));
             let before = (0..job).filter(|before| self.waits_for(job, *before));
             phases.push(before.map(|before| behind(&before)).max().unwrap_or(0));
         }

@@ -130,12 +130,12 @@ fn rate(work: Work, measure: &WorkMeasure) -> Cell {
 /// One row per scheduler.
 fn disk(measured: &[Arc<Measured>]) -> Table {
     let asks = measured.iter().any(|elevator| elevator.misplaced.is_some());
-    let mut columns = vec![
-        Column::words("elevator", "scheduler"),
-        Column::numbers("busy", "utilisation", Quantity::Fraction),
-        Column::numbers("seeking", "seeking", Quantity::Fraction),
-        Column::numbers("jain", "fairness", Quantity::Ratio),
-    ];
+    let has_arm = measured.iter().any(|one| one.seeking.mean() > 0.0);
+    let shares = measured.iter().any(|one| one.jain.mean().is_finite());
+    let mut columns =
+        vec![Column::words("elevator", "scheduler"), Column::numbers("busy", "utilisation", Quantity::Fraction)];
+    columns.extend(has_arm.then(|| Column::numbers("seeking", "seeking", Quantity::Fraction)));
+    columns.extend(shares.then(|| Column::numbers("jain", "fairness", Quantity::Ratio)));
     if asks {
         columns.push(Column::numbers("misplaced", "against the priorities", Quantity::Fraction));
     }
@@ -143,15 +143,19 @@ fn disk(measured: &[Arc<Measured>]) -> Table {
     for (nth, elevator) in measured.iter().enumerate() {
         below_a_line(&mut table, measured, nth);
         let mut cells: Vec<Cell> = vec![elevator.label().into()];
-        cells.extend([&elevator.busy, &elevator.seeking, &elevator.jain].map(Cell::from));
+        cells.push((&elevator.busy).into());
+        cells.extend(has_arm.then(|| Cell::from(&elevator.seeking)));
+        cells.extend(shares.then(|| Cell::from(&elevator.jain)));
         cells.extend(elevator.misplaced.as_ref().map(Cell::from));
         table.row(cells);
     }
-    let priorities = "; against the priorities: the part of the disk's time that jobs received beyond their due";
-    table.note(format!(
-        "utilisation: iostat's %util; seeking: the part in which the arm moved; fairness: Jain's index of service time \
-         for demand{}",
-        if asks { priorities } else { "" }
-    ));
+    let explained = [
+        (true, "utilisation: iostat's %util"),
+        (has_arm, "seeking: the part in which the arm moved"),
+        (shares, "fairness: Jain's index of service time for demand, among jobs that wait for the disk side by side"),
+        (asks, "against the priorities: the part of the disk's time that jobs received beyond their due"),
+    ];
+    let explained: Vec<&str> = explained.into_iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| text).collect();
+    table.note(explained.join("; "));
     table
 }

@@ -113,7 +113,6 @@ impl RunRows {
 
     /// Adds the run's results.
     pub(crate) fn found(mut self, plan: &Plan, time_limit_ns: u64, run: &Findings) -> RunRows {
-        let finite = |value: f64| value.is_finite().then_some(value);
         let shares: Vec<AskedAndGiven> = run.jobs.iter().map(|job| job.share).collect();
         self.run = Some(RunFacts {
             time_limit_ns,
@@ -122,7 +121,7 @@ impl RunRows {
             requests: run.requests,
             utilisation: run.disk.busy,
             seeking: run.disk.seeking,
-            fairness: finite(fairness(&shares)),
+            fairness: fairness(&shares, &plan.together()),
             trace_hash: run.hash.to_string(),
         });
         let shown = |row: &u32| plan.jobs.iter().any(|job| job.row == *row && job.report.shown);
