@@ -103,8 +103,9 @@ fn draw(
             }
         }
         PlotKind::Timeline => {
+            let window = cells::window(runs);
             for (area, run) in areas.iter().zip(runs) {
-                cells::timeline(area, run, names)?;
+                cells::timeline(area, run, names, window)?;
             }
         }
         PlotKind::Blame => {
@@ -226,6 +227,33 @@ mod tests {
             assert!(text.contains(word), "{kind:?} does not name {word}");
         }
         assert!(svg(&[], PlotKind::Lba).is_err());
+    }
+
+    #[test]
+    fn a_timeline_shows_the_same_part_of_every_run_and_nothing_without_a_width() {
+        let batch = |nth: u64| Stretch {
+            lane: 0,
+            kind: StretchKind::Batch,
+            from_ns: nth * 1_000,
+            to_ns: nth * 1_000 + 1,
+            why: 0,
+        };
+        let of = |batches: u64| RecordedRun {
+            lanes: vec!["writes".to_owned()],
+            stretches: (0..batches).map(batch).collect(),
+            ..two()
+        };
+        let runs = [of(1_000), of(10)];
+        let (from, to) = cells::window(&runs);
+        assert!(from > 0 && to < 1_000_000, "{from} to {to}: 60 of 1000 bars");
+        assert_eq!(cells::window(&[of(10), of(20)]), (0, 1_000_000), "all of it");
+        let text = svg(&runs, PlotKind::Timeline).unwrap();
+        assert_eq!(text.matches("(of 0.0)").count(), 2, "both panels say that they show a part");
+        assert!(!text.contains("width=\"0\""), "a batch that cannot be seen");
+        for colour in ["#0072B2", "#D55E00"] {
+            let bars = text.matches(&format!("fill=\"{colour}\"")).count();
+            assert!(bars <= 1, "a batch of writes has a process's colour: {bars} × {colour}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub(super) struct Decisions {
     marks: Vec<Mark>,
     turn: Option<LastingStill>,
     batch: Option<LastingStill>,
+    /// When the disk ran out of the batch's commands: it ends there, unless the scheduler goes on with it.
+    rests: Option<Instant>,
     idle: Option<LastingStill>,
     throttled: BTreeMap<Domain, LastingStill>,
     /// The current number of tokens of each kind of request.
@@ -43,6 +45,7 @@ impl Decisions {
             marks: Vec::new(),
             turn: None,
             batch: None,
+            rests: None,
             idle: None,
             throttled: BTreeMap::new(),
             tokens: BTreeMap::new(),
@@ -51,6 +54,9 @@ impl Decisions {
 
     /// Handles a reason; `works`: whether the disk has a command.
     pub(super) fn hear(&mut self, at: Instant, what: Reason, works: bool) {
+        if let Reason::Issued { .. } = what {
+            self.rests = None;
+        }
         match what {
             Reason::SliceBegan { owner, waiter, .. } => {
                 self.close(at, LastingKind::Turn);
@@ -78,7 +84,7 @@ impl Decisions {
                 let lane = self.turn.or(self.batch).map_or_else(|| self.lane("writes"), |open| open.lane);
                 self.mark(at, lane, MarkKind::Expired, what);
             }
-            Reason::Completed { .. } if !works => self.close(at, LastingKind::Batch),
+            Reason::Completed { .. } if !works => self.rests = Some(at),
             _ => self.waiting(at, what),
         }
     }
@@ -145,10 +151,10 @@ impl Decisions {
     }
 
     fn close(&mut self, at: Instant, kind: LastingKind) {
-        let (open, kind) = match kind {
-            LastingKind::Turn => (&mut self.turn, StretchKind::Turn),
-            LastingKind::Batch => (&mut self.batch, StretchKind::Batch),
-            LastingKind::Idle => (&mut self.idle, StretchKind::Idle),
+        let (open, kind, at) = match kind {
+            LastingKind::Turn => (&mut self.turn, StretchKind::Turn, at),
+            LastingKind::Batch => (&mut self.batch, StretchKind::Batch, self.rests.take().unwrap_or(at)),
+            LastingKind::Idle => (&mut self.idle, StretchKind::Idle, at),
         };
         if let Some(open) = open.take() {
             self.push(open, at, kind);

@@ -4,7 +4,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use super::regions::{DiskRegion, place};
-use super::{Area, FAINT, INK, Trouble, colour, colour_of, framed, text_style};
+use super::{Area, FAINT, INK, Trouble, colour_of, framed, text_style};
 use crate::recorded::{RecordedRun, StretchKind};
 
 /// Cells across and down.
@@ -79,18 +79,37 @@ fn bytes(sectors: u64) -> String {
 
 /// The most bars of a lane; the first part of the run that has no more is shown.
 const BARS: usize = 60;
+/// What lasts has a width, of one of so many pixels.
+const PIXELS: f64 = 400.0;
 
-pub(super) fn timeline(area: &Area<'_>, run: &RecordedRun, names: &[String]) -> Result<(), Trouble> {
-    let lanes = run.lanes.len().max(1);
-    // The window: all of the run, or the middle part with this many bars.
-    let most = BARS * lanes;
-    let (from, to) = match run.stretches.len() > most {
-        true => {
-            let first = run.stretches.len() / 2 - most / 2;
-            (run.stretches[first].from_ns, run.stretches[first + most - 1].to_ns)
+/// The part of the runs that is shown \[ns\], the same in all panels: all of it, or the shortest middle part with as many
+/// bars as a panel can show.
+pub(super) fn window(runs: &[RecordedRun]) -> (u64, u64) {
+    let own = |run: &RecordedRun| {
+        let most = BARS * run.lanes.len().max(1);
+        match run.stretches.len() > most {
+            true => {
+                let first = run.stretches.len() / 2 - most / 2;
+                (run.stretches[first].from_ns, run.stretches[first + most - 1].to_ns)
+            }
+            false => (0, run.elapsed_ns),
         }
-        false => (0, run.elapsed_ns),
     };
+    let windows: Vec<(u64, u64)> = runs.iter().map(own).collect();
+    let shortest = windows.iter().copied().min_by_key(|(from, to)| to - from).unwrap_or_default();
+    // A window that covers a whole run hides nothing of the longer ones.
+    let is_whole = runs.iter().zip(&windows).all(|(run, window)| *window == (0, run.elapsed_ns));
+    if is_whole { (0, runs.iter().map(|run| run.elapsed_ns).max().unwrap_or(0)) } else { shortest }
+}
+
+/// The scheduler's decisions in this part of the run.
+pub(super) fn timeline(
+    area: &Area<'_>,
+    run: &RecordedRun,
+    names: &[String],
+    (from, to): (u64, u64),
+) -> Result<(), Trouble> {
+    let lanes = run.lanes.len().max(1);
     let seconds = |ns: u64| ns as f64 / 1e9;
     let mut chart =
         framed(area, &run.name, 78).build_cartesian_2d(seconds(from)..seconds(to.max(from + 1)), 0.0..lanes as f64)?;
@@ -105,7 +124,7 @@ pub(super) fn timeline(area: &Area<'_>, run: &RecordedRun, names: &[String]) -> 
         .bold_line_style(FAINT)
         .axis_style(INK)
         .label_style(text_style(12))
-        .x_desc("seconds; hatched: the disk is left idle on purpose")
+        .x_desc(description(run, (from, to)))
         .y_labels(2 * lanes + 1)
         .y_label_formatter(&label)
         .draw()?;
@@ -114,10 +133,11 @@ pub(super) fn timeline(area: &Area<'_>, run: &RecordedRun, names: &[String]) -> 
         let top = (lanes - 1 - stretch.lane as usize) as f64;
         let (low, high) = (top + 0.15, top + 0.85);
         let (begin, end) = (seconds(stretch.from_ns.max(from)), seconds(stretch.to_ns.min(to)));
+        let end = end.max(begin + seconds(to - from) / PIXELS);
         let lane = &run.lanes[stretch.lane as usize];
         let name = lane.split('/').next().unwrap_or(lane);
-        let known = names.iter().any(|job| job == name);
-        let colour = if known { colour_of(name, names) } else { colour(stretch.lane as usize) };
+        // Batches of reads or writes are nobody's: no process's colour.
+        let colour = colour_of(name, names);
         if stretch.kind != StretchKind::Idle {
             chart.draw_series([Rectangle::new([(begin, low), (end, high)], colour.mix(0.8).filled())])?;
             continue;
@@ -132,4 +152,14 @@ pub(super) fn timeline(area: &Area<'_>, run: &RecordedRun, names: &[String]) -> 
         }
     }
     Ok(())
+}
+
+/// What is below a panel: the part of the run, if it is not all of it.
+fn description(run: &RecordedRun, (from, to): (u64, u64)) -> String {
+    let part = if from > 0 || to < run.elapsed_ns {
+        format!(" (of {:.1})", run.elapsed_ns as f64 / 1e9)
+    } else {
+        String::new()
+    };
+    format!("seconds{part}; hatched: the disk is left idle on purpose")
 }
