@@ -149,6 +149,10 @@ impl Admits for Watched {
 }
 
 impl Grouped for Watched {
+    fn shares_by_weight(&self) -> bool {
+        self.inner.shares_by_weight()
+    }
+
     fn group(&mut self, cx: &mut Cx<'_>, id: GroupId, group: Group) {
         self.inner.group(cx, id, group);
     }
