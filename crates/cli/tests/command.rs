@@ -125,6 +125,25 @@ fn the_answer_comes_first_and_fits_a_small_screen() {
 }
 
 #[test]
+fn a_trace_of_many_processes_shows_the_eight_largest_and_the_others_together() {
+    let folder = std::env::temp_dir().join(format!("blksched-many-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let row = |nth: u64| {
+        let (process, size) = (nth % 71, if nth % 71 < 8 { 65_536 } else { 4_096 });
+        format!("{},read,{},{size},program{process}\n", 3 * nth, (nth * 7_919 % 100_000) * 65_536)
+    };
+    let path = folder.join("many.csv");
+    std::fs::write(&path, (0..3_000).map(row).collect::<String>()).expect("a file");
+    let load = format!("{}:columns=time@ms,op,offset@B,size@B,process", path.display());
+    let text = stdout(&printed::printed(&["compare", &load, "--disk", "null", "--seeds", "2"], 100));
+    std::fs::remove_dir_all(&folder).expect("it was made here");
+    assert!(text.contains("63 others"), "{text}");
+    let rows = text.lines().filter(|line| line.starts_with(" program")).count();
+    assert_eq!(rows, 8, "{text}");
+    assert!(text.lines().count() <= 30, "{text}");
+}
+
+#[test]
 fn programs_read_the_same_answer() {
     let text = compare(&["--seeds", "2", "--json"]);
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");

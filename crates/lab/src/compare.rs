@@ -22,6 +22,7 @@ use crate::verdict::brief::BriefFrom;
 use crate::verdict::cause::FigureCause;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
+use crate::verdict::phases;
 use crate::verdict::processors;
 use crate::verdict::recorded::RecordedComparison;
 use crate::verdict::validation::Validation;
@@ -103,7 +104,8 @@ impl Comparison {
         let (stage, joined) = stage.by_section();
         let mut contenders = self.contenders(&stage, catalogue)?;
         let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);
-        let searched = |name| tune::search(self, catalogue, &stage.clone().cut(length), name, length.limit, watch);
+        let searched =
+            |name| tune::search(self, catalogue, &stage.clone().cut(length, scene), name, length.limit, watch);
         let tuned = self.tune.as_ref().map(|name| searched(name)).transpose()?;
         let (first, seeds) = self.held_back(tuned.as_ref(), &mut contenders);
         let long = LongRuns::of(self, (&stage, length), &contenders, (first, seeds), watch)?;
@@ -135,11 +137,15 @@ impl Comparison {
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
+        let proposal = action.as_ref().and_then(Proposal::of);
+        let named = proposal.as_ref().map(ToString::to_string);
+        let phases = phases::phases(&goal, &measured, named.as_deref());
         let brief = BriefFrom {
             measured: &measured,
             action: action.as_ref(),
             unranked: unranked.as_deref(),
             causes: &causes,
+            phases: &phases,
             lasting: &lasting,
             hangs_on: hangs_on.as_ref(),
             checked: checked(recorded.as_ref(), &validation),
@@ -148,7 +154,8 @@ impl Comparison {
         let verdict = Verdict {
             goal,
             default: measured[0].clone(),
-            proposal: action.as_ref().and_then(Proposal::of),
+            proposal,
+            phases,
             kept: action.as_ref().and_then(Action::kept),
             unranked,
             missed: action.as_ref().map_or_else(Vec::new, |action| action.missed.clone()),
@@ -220,6 +227,9 @@ fn cut_short(measured: &[Arc<Measured>], time: Span) -> Option<String> {
 
 /// That a trace was not judged whole.
 fn part_of_trace(stage: &Stage, measured: &[Arc<Measured>], time: Span) -> Option<String> {
+    if let Some(windows) = &stage.windows {
+        return Some(format!("judged by {windows} of the trace: --effort 10 covers more of it"));
+    }
     let is_part = stage.plan.has_replays() && measured.iter().any(|one| !one.finished);
     is_part.then(|| format!("judged by the first {time} of the trace: --effort 10, or --time, covers more of it"))
 }

@@ -8,6 +8,8 @@ use blksched_simulate::{DiskShare, Findings, TraceHash};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::{GaveUp, Plan};
 
+use super::company::{Company, companies};
+
 /// The figures of one finished run.
 pub struct Outcome {
     /// Process by process.
@@ -16,6 +18,8 @@ pub struct Outcome {
     pub(crate) rows: Vec<RowOutcome>,
     /// All reads, and all writes.
     pub(crate) totals: [Whole; 2],
+    /// Which rows ran side by side, and what they did meanwhile; empty if nobody came or went.
+    pub(crate) companies: Vec<Company>,
     pub(crate) disk: DiskShare,
     pub(crate) host: HostReport,
     pub(crate) cpu: Option<CpuReport>,
@@ -61,8 +65,8 @@ pub(crate) struct Done {
     pub(crate) halves: [Half; 2],
 }
 
-/// What was done in half of a run, its warm-up left out.
-#[derive(Clone, Copy)]
+/// What was done in half of a run, or in another part of it, its warm-up left out.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Half {
     /// I/Os per second.
     pub(crate) iops: f64,
@@ -127,6 +131,7 @@ impl Outcome {
             jobs: run.jobs.iter().map(process).collect(),
             rows: plan.members_by_row().iter().map(row).collect(),
             totals: Dir::BOTH.map(|dir| Whole::of(dir, &all, run)),
+            companies: companies(plan, run),
             disk: run.disk,
             host: run.host,
             cpu: run.cpu,
