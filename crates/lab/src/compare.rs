@@ -22,6 +22,7 @@ use crate::verdict::brief::BriefFrom;
 use crate::verdict::cause::FigureCause;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
+use crate::verdict::goal::Goal;
 use crate::verdict::phases;
 use crate::verdict::processors;
 use crate::verdict::recorded::RecordedComparison;
@@ -99,8 +100,7 @@ impl Comparison {
     /// # Errors
     /// A word that was not understood; that a run stands still; or that it was interrupted before the first seed.
     pub fn run(&self, stage: Stage, catalogue: &Catalogue, watch: &dyn Watch) -> Result<Compared, Error> {
-        let scene = &self.scene;
-        let (stage, no_logs) = stage.without_logs();
+        let (scene, (stage, no_logs)) = (&self.scene, stage.without_logs());
         let (stage, joined) = stage.by_section();
         let mut contenders = self.contenders(&stage, catalogue)?;
         let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);
@@ -110,36 +110,28 @@ impl Comparison {
         let (first, seeds) = self.held_back(tuned.as_ref(), &mut contenders);
         let long = LongRuns::of(self, (&stage, length), &contenders, (first, seeds), watch)?;
         let LongRuns { stage, goal, lasting, done } = long;
-        let length = lasting.length;
-        let mut runs = Runs::new(self, &stage, &contenders, (length.limit, first), watch).continued(done);
-        if self.until_sure {
-            runs.until_sure(&goal)?;
-        }
+        let limit = lasting.length.limit;
+        let mut runs = Runs::new(self, &stage, &contenders, (limit, first), watch).continued(done);
+        runs.until_sure(&goal)?;
         let measured = runs.measured();
         let contrasts = contrast::contrasts(&measured, runs.looks);
-        let of_tuned = tuned.as_ref().zip(measured.get(1));
-        let worth = of_tuned.map(|(tuned, best)| tuned.worth(self, &stage, best, &goal, length.limit));
-        let worth = worth.transpose()?.unwrap_or_default();
+        let worth = self.worth(&stage, tuned.as_ref().zip(measured.get(1)), &goal, limit)?;
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
-        let action = action.map(|action| action.in_runs_of(length.limit, runs.seen()).within(self.max_price).at_rest());
+        let action = action.map(|action| action.in_runs_of(limit, runs.seen()).within(self.max_price).at_rest());
         let recorded = RecordedComparison::of(&stage, &runs.done[0], &contenders[0].name);
-        let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), length.limit);
+        let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), limit);
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
-        let of_search = |tuned: &Tuned| tuned.sentence(action.as_ref().is_some_and(|action| action.chosen().is_some()));
-        sentences.extend(tuned.as_ref().map(of_search));
+        let chosen = action.as_ref().and_then(Action::chosen);
+        sentences.extend(tuned.as_ref().map(|tuned| tuned.sentence(chosen.is_some())));
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
-        let ran = !matches!(unranked, Some(Unranked::NeverRan(_)));
-        let part = part_of_trace(&stage, &measured, length.limit);
-        let cut_short = part.or_else(|| cut_short(&measured, length.limit).filter(|_| ran));
-        let notes = notes(&stage, &contenders, &runs, cut_short.into_iter().chain(no_logs).chain(joined));
+        let part = covered(&stage, &measured, limit, unranked.as_ref());
+        let notes = notes(&stage, &contenders, &runs, part.into_iter().chain(no_logs).chain(joined));
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
-        let proposal = action.as_ref().and_then(Proposal::of);
-        let named = proposal.as_ref().map(ToString::to_string);
-        let phases = phases::phases(&goal, &measured, named.as_deref());
+        let phases = phases::phases(&goal, &measured, chosen);
         let brief = BriefFrom {
             measured: &measured,
             action: action.as_ref(),
@@ -149,17 +141,19 @@ impl Comparison {
             lasting: &lasting,
             hangs_on: hangs_on.as_ref(),
             checked: checked(recorded.as_ref(), &validation),
-        };
-        let brief = brief.brief();
+        }
+        .brief();
+        let (proposal, kept) = (action.as_ref().and_then(Proposal::of), action.as_ref().and_then(Action::kept));
+        let (missed, candidates) = action.map(|action| (action.missed, action.candidates)).unwrap_or_default();
         let verdict = Verdict {
             goal,
             default: measured[0].clone(),
             proposal,
             phases,
-            kept: action.as_ref().and_then(Action::kept),
+            kept,
             unranked,
-            missed: action.as_ref().map_or_else(Vec::new, |action| action.missed.clone()),
-            candidates: action.map_or_else(Vec::new, |action| action.candidates),
+            missed,
+            candidates,
             roles: JobRole::all(&measured[0].jobs),
             contrasts,
             causes,
@@ -170,9 +164,21 @@ impl Comparison {
             notes,
             remarks,
         };
-        let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, length.limit))).collect();
+        let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, limit))).collect();
         let comparison = self.clone();
         Ok(Compared { comparison, stage, lasting, first, contenders, measured, verdict, worth, used, recorded })
+    }
+
+    /// What each knob that a search changed is worth.
+    fn worth(
+        &self,
+        stage: &Stage,
+        of: Option<(&Tuned, &Arc<Measured>)>,
+        goal: &Goal,
+        limit: Span,
+    ) -> Result<Vec<KnobWorth>, Error> {
+        let worth = of.map(|(tuned, best)| tuned.worth(self, stage, best, goal, limit));
+        Ok(worth.transpose()?.unwrap_or_default())
     }
 
     /// The first seed and their number: what a search found is compared over seeds that it has not seen.
@@ -223,6 +229,12 @@ fn cut_short(measured: &[Arc<Measured>], time: Span) -> Option<String> {
     }
     let some = measured.iter().any(|m| !m.finished) && measured.iter().any(|m| m.finished);
     some.then(|| format!("some runs were cut off after {time}; --time makes them longer"))
+}
+
+/// What of the load was not covered.
+fn covered(stage: &Stage, measured: &[Arc<Measured>], time: Span, unranked: Option<&Unranked>) -> Option<String> {
+    let is_told = matches!(unranked, Some(Unranked::NeverRan(_)));
+    part_of_trace(stage, measured, time).or_else(|| cut_short(measured, time).filter(|_| !is_told))
 }
 
 /// That a trace was not judged whole.

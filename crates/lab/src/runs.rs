@@ -127,13 +127,14 @@ impl<'a> Runs<'a> {
         pool.install(|| grid.run(fold, || watch.step(), || watch.is_interrupted())).map_err(Error::input)
     }
 
-    /// Runs more seeds until the question is decided, or the budget ends.
+    /// Runs more seeds until the question is decided, or the budget ends, if that was asked for.
     ///
     /// # Errors
     /// If a run stands still.
     pub fn until_sure(&mut self, goal: &Goal) -> Result<(), Error> {
         let budget = self.comparison.budget.unwrap_or(MOST_SEEDS);
-        for _ in 1..LOOKS {
+        let looks = if self.comparison.until_sure { LOOKS } else { 1 };
+        for _ in 1..looks {
             self.undecided = !self.is_decided(goal);
             if !self.undecided || self.seeds * 2 > budget || self.watch.is_interrupted() {
                 break;

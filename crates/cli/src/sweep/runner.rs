@@ -164,7 +164,7 @@ impl SweepPlan {
     pub(super) fn stage(&self, load: Arc<Workload>, scene: &Scene) -> Result<(Stage, Span), Failure> {
         let stage = Stage::of(load, scene, &OnDisk)?;
         let length = stage.length(scene, &self.cell(0).0, 1.0)?;
-        Ok((stage.cut(length, &scene).for_rows(), length.limit))
+        Ok((stage.cut(length, scene).for_rows(), length.limit))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who ran beside whom, and what was done meanwhile: jobs come and go.
 //!
 //! **Rule** A row is there from its first completion until it has ended. The times at which the same rows are there are
-//! taken together. What is there for less than a tenth of a run says little and is left out.
+//! taken together.
 
 use blksched::{Instant, Span};
 use blksched_measure::{Series, Work};
@@ -9,9 +9,6 @@ use blksched_simulate::Findings;
 use blksched_workloads::Plan;
 
 use super::outcome::Half;
-
-/// The least part of a run.
-const LEAST: f64 = 0.1;
 
 /// Rows that ran side by side.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,20 +29,15 @@ pub(crate) fn companies(plan: &Plan, run: &Findings) -> Vec<Company> {
     let rows = plan.members_by_row();
     let stays: Vec<Option<Stay>> = rows.iter().map(|members| stay(run, members)).collect();
     let sets = sets(&stays);
-    let is_long = |times: &[Stay]| {
-        let part = length(times).as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        (part >= LEAST).then_some(part)
-    };
-    let long: Vec<(Vec<usize>, Vec<Stay>, f64)> =
-        sets.into_iter().filter_map(|(set, times)| is_long(&times).map(|part| (set, times, part))).collect();
-    if long.len() < 2 {
+    if sets.len() < 2 {
         return Vec::new();
     }
-    let of = |(set, times, part): (Vec<usize>, Vec<Stay>, f64)| {
+    let of = |(set, times): (Vec<usize>, Vec<Stay>)| {
         let done = set.iter().map(|&row| done(plan, run, (&rows[row], stays[row]), &times)).collect();
+        let part = length(&times).as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         Company { rows: set, part, done }
     };
-    long.into_iter().map(of).collect()
+    sets.into_iter().map(of).collect()
 }
 
 /// `None` if it did nothing.

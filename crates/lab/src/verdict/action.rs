@@ -431,7 +431,7 @@ impl Action {
             (Kept::NoOther, _) | (_, None) => "No other scheduler of a present kernel was run",
             (Kept::GoalNotMet, _) => "No scheduler meets the whole goal",
             (Kept::BetterIsForbidden, _) => {
-                return format!("Keep {default}, unless that does not matter to you: --goal says what does.");
+                return format!("Keep {default}. If that price is fine, --goal says what counts.");
             }
             (Kept::HarmsOthers, _) => return format!("Keep {default} until --goal says what counts."),
             (Kept::MayBeChance, Some(best)) => {

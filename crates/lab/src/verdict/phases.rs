@@ -1,20 +1,24 @@
 //! A verdict for each phase, where jobs come and go: "safe while the update does not run?"
 //!
 //! **Rule** The times at which the same jobs run side by side are a phase ([`CompanyMeasure`]). In each, schedulers are
-//! compared as over the whole run, by the figures of the jobs that are there: rates as they are, of latencies the mean.
-//! Holm's correction covers all phases and schedulers.
+//! compared as over the whole run, by the figures of the jobs that are there: rates as they are, of latencies the mean,
+//! of the time to finish the rate. Holm's correction covers all phases and schedulers. A phase that is less than a tenth
+//! of a run under the default says little and is left out.
 
 use std::sync::Arc;
 
-use blksched_measure::{Paired, Sample, holm};
+use blksched_measure::{Paired, Sample, Work, holm};
 
 use crate::runs::measured::{CompanyMeasure, Measured};
+use crate::verdict::action::Challenger;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{ALPHA, times};
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::Goal;
 use crate::verdict::score::{WORTH_IT, scores_by_seed};
 
+/// The least part of a run under the default.
+const LEAST: f64 = 0.1;
 /// More phases than these are counted.
 const SAID: usize = 4;
 
@@ -34,21 +38,24 @@ pub struct PhaseVerdict {
 }
 
 /// The verdict for each phase: of the scheduler that is proposed, or else of the best; empty if nobody comes or goes.
-pub fn phases(goal: &Goal, measured: &[Arc<Measured>], proposed: Option<&str>) -> Vec<PhaseVerdict> {
+pub fn phases(goal: &Goal, measured: &[Arc<Measured>], proposed: Option<&Challenger>) -> Vec<PhaseVerdict> {
     let Some((base, others)) = measured.split_first() else { return Vec::new() };
     let objectives = goal.objectives(base);
-    let concerned = |here: &&Arc<Measured>| here.is_present() && proposed.is_none_or(|name| here.label() == name);
+    let concerned =
+        |here: &&Arc<Measured>| here.is_present() && proposed.is_none_or(|one| Arc::ptr_eq(here, &one.scheduler));
     let others: Vec<&Arc<Measured>> = others.iter().filter(concerned).collect();
     let score = |company: &CompanyMeasure, here: &Measured| {
         let logs = scores_by_seed(&objectives, here, base, |figure, of| figure.in_company(of, &company.rows));
         Paired::of_logarithms(&logs.into_iter().filter(|log| log.is_finite()).collect::<Vec<_>>())
     };
+    let companies: Vec<&CompanyMeasure> = base.companies.iter().filter(|one| one.part.mean() >= LEAST).collect();
     let all: Vec<Vec<Option<Paired>>> =
-        base.companies.iter().map(|company| others.iter().map(|here| score(company, here)).collect()).collect();
+        companies.iter().map(|company| others.iter().map(|here| score(company, here)).collect()).collect();
     let known: Vec<f64> = all.iter().flatten().flatten().map(|paired| paired.p).collect();
     let mut corrected = holm(&known).into_iter();
     let everybody = families(&base.jobs).len();
     let phase = |(company, scores): (&CompanyMeasure, Vec<Option<Paired>>)| {
+        let is_known = scores.iter().any(Option::is_some);
         let judged: Vec<(String, f64)> = others
             .iter()
             .zip(scores)
@@ -60,21 +67,22 @@ pub fn phases(goal: &Goal, measured: &[Arc<Measured>], proposed: Option<&str>) -
         let differs = judged.into_iter().filter(is_said).max_by(|a, b| a.1.total_cmp(&b.1));
         let there = families(&base.jobs).into_iter().filter(|rows| rows.iter().any(|row| company.rows.contains(row)));
         let jobs: Vec<String> = there.map(|rows| label(&base.jobs, &rows)).collect();
-        PhaseVerdict { is_all: jobs.len() == everybody, jobs, part: company.part.mean(), differs }
+        is_known.then(|| PhaseVerdict { is_all: jobs.len() == everybody, jobs, part: company.part.mean(), differs })
     };
-    base.companies.iter().zip(all).map(phase).collect()
+    let phases: Vec<PhaseVerdict> = companies.into_iter().zip(all).filter_map(phase).collect();
+    if phases.len() > 1 { phases } else { Vec::new() }
 }
 
-/// All of them in a line; `None` if there is one phase at most.
+/// All of them in a line; `None` if they do not differ.
 pub fn line(phases: &[PhaseVerdict]) -> Option<String> {
     let said: Vec<String> = phases.iter().take(SAID).map(PhaseVerdict::text).collect();
     let more = phases.len().saturating_sub(SAID);
     let more = if more > 0 { format!("; {more} more phases: --json") } else { String::new() };
-    (phases.len() > 1).then(|| format!("By phase: {}{more}.", said.join("; ")))
+    phases.iter().any(|phase| phase.differs.is_some()).then(|| format!("By phase: {}{more}.", said.join("; ")))
 }
 
 impl PhaseVerdict {
-    /// "while only writer runs, nothing is better".
+    /// "while only writer runs, no proven difference".
     pub fn text(&self) -> String {
         let who = match &self.jobs[..] {
             _ if self.is_all => "while all jobs run".to_owned(),
@@ -95,6 +103,14 @@ impl Figure {
     fn in_company(&self, measured: &Measured, rows: &[usize]) -> Option<Sample> {
         let company = measured.companies.iter().find(|company| company.rows == rows)?;
         let nth = rows.iter().position(|row| Some(*row) == self.row)?;
+        if self.what == FigureKind::Finish {
+            // What is done sooner is done at a higher rate: turned around, since less is better here.
+            let of = |work: Work| company.done[nth][work as usize].iops.values();
+            let all = |seed: usize| {
+                1.0 / [Work::Read, Work::Write, Work::Trim].map(|work| of(work)[seed]).iter().sum::<f64>()
+            };
+            return Some(Sample::of((0..of(Work::Read).len()).map(all).collect()));
+        }
         let done = &company.done[nth][self.work? as usize];
         match self.what {
             FigureKind::Bandwidth | FigureKind::Iops => Some(done.iops.clone()),
