@@ -2,14 +2,18 @@
 
 mod answered;
 mod arguments;
+mod closing;
 mod csv;
 mod json;
+mod null;
 mod page;
 mod vmstat;
 
 use std::fs::File;
+use std::io::IsTerminal;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use blksched::Catalogue;
 use blksched_simulate::experiment::{Asked, BUILTINS, Experiment, RunOutcome};
@@ -38,7 +42,11 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
     if arguments.parse_only {
         return Ok(());
     }
-    let answered = simulate(arguments, experiments)?;
+    if arguments.null {
+        return null::run(arguments, &experiments, catalogue);
+    }
+    let mut pages = Pages::default();
+    let answered = simulate(arguments, experiments, &mut pages)?;
     #[cfg_attr(not(feature = "pictures"), expect(unused_mut, reason = "pictures add notes"))]
     let mut notes: Vec<String> = Vec::new();
     #[cfg(feature = "pictures")]
@@ -48,15 +56,43 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
         notes = report::experiments(&pictures, published, json::text(&answered))?;
     }
     let broken: Vec<String> = answered.iter().flat_map(Answered::broken).collect();
-    output::print(&match arguments {
-        ExperimentArguments { json: true, .. } => json::text(&answered),
-        ExperimentArguments { csv: true, .. } => csv::text(&answered),
-        ExperimentArguments { vmstat, .. } => page::text(&answered, *vmstat) + &output::notes(&notes),
-    })?;
+    match arguments {
+        ExperimentArguments { json: true, .. } => output::print(&json::text(&answered))?,
+        ExperimentArguments { csv: true, .. } => output::print(&csv::text(&answered))?,
+        _ => pages.last(&(closing::text(arguments, &answered) + &output::notes(&notes)))?,
+    }
     if broken.is_empty() {
         return Ok(());
     }
     Err(Failure::Outside(format!("outside the claimed bounds: {}", broken.join("; "))))
+}
+
+/// Pages as they come: into a pipe each at once, on a terminal together, since they go through a pager.
+#[derive(Default)]
+struct Pages {
+    kept: String,
+    printed: usize,
+}
+
+impl Pages {
+    /// The next page. An empty line stands before each but the first.
+    fn page(&mut self, text: &str) -> Result<(), Failure> {
+        let gap = if self.printed == 0 { "" } else { "\n" };
+        self.printed += 1;
+        self.kept += gap;
+        self.kept += text;
+        if std::io::stdout().is_terminal() { Ok(()) } else { self.flush() }
+    }
+
+    /// What stands below all pages.
+    fn last(&mut self, text: &str) -> Result<(), Failure> {
+        self.kept += text;
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), Failure> {
+        Ok(output::print(&core::mem::take(&mut self.kept))?)
+    }
 }
 
 /// The experiments that the command line names; none if it names none.
@@ -106,43 +142,55 @@ fn asked(arguments: &ExperimentArguments, experiment: &Experiment) -> Vec<Asked>
     experiment.asked()
 }
 
-/// Runs every run of every experiment with every seed, on all cores.
-fn simulate(arguments: &ExperimentArguments, experiments: Vec<Experiment>) -> Result<Vec<Answered>, Failure> {
+/// Runs one experiment after the other, each with all its runs and seeds on all cores; prints each page as soon as it
+/// is there.
+fn simulate(
+    arguments: &ExperimentArguments,
+    experiments: Vec<Experiment>,
+    pages: &mut Pages,
+) -> Result<Vec<Answered>, Failure> {
     let seeds = |experiment: &Experiment| arguments.seeds.unwrap_or(experiment.seeds);
-    let all: Vec<(usize, usize, u64)> = experiments
-        .iter()
-        .enumerate()
-        .flat_map(|(nth, e)| e.simulations(seeds(e)).into_iter().map(move |(run, seed)| (nth, run, seed)))
-        .collect();
-    let asked: Vec<Vec<Asked>> = experiments.iter().map(|experiment| asked(arguments, experiment)).collect();
-    let progress = Progress::new(all.len());
+    let progress = Progress::new(experiments.iter().map(|e| e.runs.len() * seeds(e) as usize).sum());
     let interrupted = crate::interrupt::noticed();
-    let outcomes: Result<Vec<Option<RunOutcome>>, String> = all
-        .par_iter()
-        .map(|&(nth, run, seed)| {
-            if interrupted.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            let outcome = experiments[nth].runs[run].simulate_asked(seed, &asked[nth][run]);
-            progress.step();
-            outcome.map(Some).map_err(|error| format!("{}: {error}", experiments[nth].name))
-        })
-        .collect();
-    progress.finish();
-    let mut outcomes = outcomes.map_err(Failure::Input)?.into_iter();
-    let answered = |experiment: Experiment| {
-        let seeds = seeds(&experiment);
-        let all: Vec<Option<RunOutcome>> = outcomes.by_ref().take(experiment.runs.len() * seeds as usize).collect();
-        let outcomes: Option<Vec<RunOutcome>> = all.into_iter().collect();
-        let Some(outcomes) = outcomes else {
-            anstream::eprintln!("interrupted: {} was not run", experiment.name);
-            return None;
+    let mut answered = Vec::new();
+    for experiment in experiments {
+        let (asked, seeds, began) = (asked(arguments, &experiment), seeds(&experiment), Instant::now());
+        let run = |run: usize, seed: u64| experiment.runs[run].simulate_asked(seed, &asked[run]);
+        let Some(outcomes) = each(&experiment.simulations(seeds), &run, &progress, &interrupted)
+            .map_err(|error| Failure::Input(format!("{}: {error}", experiment.name)))?
+        else {
+            output::warn(&format!("interrupted: {} was not run", experiment.name));
+            continue;
         };
-        Some(Answered { answer: experiment.answer(&outcomes), experiment, seeds, outcomes })
-    };
-    let answered: Vec<Answered> = experiments.into_iter().filter_map(answered).collect();
+        let answer = experiment.answer(&outcomes);
+        let one = Answered { answer, experiment, seeds, outcomes, took: began.elapsed() };
+        if !arguments.json && !arguments.csv {
+            progress.aside(|| pages.page(&page::text(&one, arguments.vmstat)))?;
+        }
+        answered.push(one);
+    }
+    progress.finish();
     if answered.is_empty() && interrupted.load(Ordering::Relaxed) {
         return Err(Failure::Outside("interrupted before any experiment had run".to_owned()));
     }
     Ok(answered)
+}
+
+/// The outcomes of these runs and seeds, on all cores; `None` if the user interrupted.
+fn each(
+    simulations: &[(usize, u64)],
+    run: &(dyn Fn(usize, u64) -> Result<RunOutcome, String> + Sync),
+    progress: &Progress,
+    interrupted: &AtomicBool,
+) -> Result<Option<Vec<RunOutcome>>, String> {
+    let one = |&(nth, seed): &(usize, u64)| {
+        if interrupted.load(Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let outcome = run(nth, seed);
+        progress.step();
+        outcome.map(Some)
+    };
+    let outcomes: Result<Vec<Option<RunOutcome>>, String> = simulations.par_iter().map(one).collect();
+    Ok(outcomes?.into_iter().collect())
 }

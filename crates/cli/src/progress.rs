@@ -35,6 +35,10 @@ impl Bar {
     fn clear(&self) {
         self.0.finish_and_clear();
     }
+
+    fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.0.suspend(work)
+    }
 }
 
 /// No bar.
@@ -50,6 +54,10 @@ impl Bar {
     fn at(&self, _done: u64, _is_awaited: bool) {}
 
     fn clear(&self) {}
+
+    fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        work()
+    }
 }
 
 /// Counts what is done; shows itself only to a person who has waited.
@@ -70,6 +78,11 @@ impl Progress {
         let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
         let is_awaited = self.began.elapsed() >= Duration::from_secs(1) && std::io::stderr().is_terminal();
         self.bar.at(done, is_awaited);
+    }
+
+    /// Something is printed meanwhile.
+    pub(crate) fn aside<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.bar.aside(work)
     }
 
     /// All is done.

@@ -99,6 +99,23 @@ fn what_is_claimed_holds_with_seven_disjoint_groups_of_seeds() {
     assert!(broken.is_empty(), "{broken}");
 }
 
+/// What docs/mails.md says of their nulls is read from these files.
+#[test]
+#[ignore = "slow: every experiment of the mails under each null model, a minute and a half of processor time"]
+fn the_nulls_of_each_experiment_of_the_mails_are_as_expected() {
+    let file = |name: &str| root().join("experiments").join(name).join("null.csv");
+    let with_nulls: Vec<String> = experiments().into_iter().filter(|name| file(name).exists()).collect();
+    assert!(with_nulls.len() >= 11, "{with_nulls:?}");
+    for name in with_nulls {
+        let output = blksched(&["experiment", &name, "--null", "--csv"]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        if std::env::var_os("BLESS").is_some() {
+            fs::write(file(&name), text.as_bytes()).unwrap();
+        }
+        assert_eq!(text, fs::read_to_string(file(&name)).unwrap(), "{name}: BLESS=1 renews it");
+    }
+}
+
 #[test]
 fn every_folder_is_an_experiment_that_is_listed_and_says_what_it_does_not_claim() {
     let list = String::from_utf8(blksched(&["experiment"]).stdout).unwrap();

@@ -18,6 +18,7 @@ mod claims {
     pub mod cfq;
     pub mod controllers;
     pub mod deadline;
+    pub mod null;
     pub mod nvme;
     pub mod page;
 }
@@ -243,4 +244,26 @@ fn the_page_of_the_mails_is_what_comes_out_of_their_experiments() {
     }
     let there = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(there, page, "BLESS=1 writes docs/mails.md anew");
+}
+
+/// What the program tells below several experiments without running their nulls.
+#[test]
+fn what_is_beyond_the_null_is_what_the_null_models_of_each_experiment_say() {
+    let mut text = "experiment,reproduced,movable\n".to_owned();
+    let (mut reproduced, mut movable) = (0, 0);
+    for name in claims::page::of_mails() {
+        let skill = claims::page::judged(&name).skill;
+        text += &format!("{name},{},{}\n", skill.reproduced(), skill.movable());
+        reproduced += skill.reproduced();
+        movable += skill.movable();
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/beyond-null.csv");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &text).expect("experiments/ can be written");
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(there, text, "BLESS=1 writes experiments/beyond-null.csv anew");
+    let readme = include_str!("../../../README.md").split_whitespace().collect::<Vec<_>>().join(" ");
+    let headline = format!("{reproduced} of the {movable} published numbers that a scheduler can move");
+    assert!(readme.contains(&headline), "README.md lacks `{headline}`");
 }

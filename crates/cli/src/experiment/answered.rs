@@ -1,5 +1,7 @@
 //! An experiment that was run, as its renderings take it.
 
+use std::time::Duration;
+
 #[cfg(feature = "pictures")]
 use blksched_report::{Against, Published, PublishedRow};
 #[cfg(feature = "pictures")]
@@ -12,6 +14,8 @@ pub(super) struct Answered {
     pub(super) seeds: u32,
     pub(super) outcomes: Vec<RunOutcome>,
     pub(super) answer: ExperimentAnswer,
+    /// How long that took.
+    pub(super) took: Duration,
 }
 
 impl Answered {

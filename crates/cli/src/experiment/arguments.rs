@@ -32,6 +32,12 @@ pub(crate) struct ExperimentArguments {
     /// Also print each run of the first seed second by second, in vmstat's layout
     #[arg(long, conflicts_with = "json", num_args = 0, default_value = "off", default_missing_value = "running")]
     pub(crate) vmstat: Vmstat,
+    /// Instead: what the published numbers prove. Also runs each experiment with no scheduler, with one and the same
+    /// scheduler in every column, and with every knob at its default, and says which numbers a scheduler can move and
+    /// which of these ours has beyond the best of those null models (several times the time); with --csv all values
+    #[cfg_attr(feature = "pictures", arg(long, conflicts_with_all = ["json", "report", "vmstat"]))]
+    #[cfg_attr(not(feature = "pictures"), arg(long, conflicts_with_all = ["json", "vmstat"]))]
+    pub(crate) null: bool,
     /// Load and check everything, but run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
@@ -52,6 +58,7 @@ Examples:
   blksched experiment horror
   blksched experiment readers-vs-dd --vmstat
   blksched experiment --all
+  blksched experiment horror --null
   blksched experiment my/experiment.toml --seed 21 --seeds 20 --json
 
 Exit code 1: a claimed row lies outside its bound.";

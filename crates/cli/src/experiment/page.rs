@@ -14,13 +14,14 @@ pub(super) fn list(experiments: &[Experiment]) -> String {
         Column::words("title", "what it shows"),
         Column::words("source", "published by"),
         right("rows", "rows claimed"),
-        right("fits", "values fitted"),
+        right("fits", "values fitted: here + in presets"),
     ];
     let mut table = Table::new("", columns);
     for experiment in experiments {
         let rows = || experiment.tables.iter().flat_map(|table| &table.rows);
         let claimed = format!("{} of {}", rows().filter(|row| row.claimed).count(), rows().count());
-        let fits = experiment.fits.len().to_string();
+        let (fits, in_presets) = fitted(experiment);
+        let fits = format!("{fits} + {in_presets}");
         let Experiment { name, title, source, .. } = experiment;
         let words = [name, title, source, &claimed, &fits].map(|text| Cell::from(text.as_str()));
         table.row(words);
@@ -29,13 +30,9 @@ pub(super) fn list(experiments: &[Experiment]) -> String {
     format!("{}\n{how}\n", output::render(&table, TableStyle::Text))
 }
 
-pub(super) fn text(answered: &[Answered], vmstat: Vmstat) -> String {
-    let pages: Vec<String> = answered.iter().map(|answered| page(answered, vmstat)).collect();
-    pages.join("\n")
-}
-
-fn page(answered: &Answered, vmstat: Vmstat) -> String {
-    let Answered { experiment, answer, seeds, outcomes } = answered;
+/// One experiment's page.
+pub(super) fn text(answered: &Answered, vmstat: Vmstat) -> String {
+    let Answered { experiment, answer, seeds, outcomes, .. } = answered;
     let plural = if *seeds == 1 { "" } else { "s" };
     let Experiment { name, title, source, .. } = experiment;
     let machine = experiment.machine.as_ref().map_or(String::new(), |machine| format!("; on {machine}"));
@@ -72,14 +69,21 @@ fn paint(experiment: &Experiment, answer: &TableAnswer) -> String {
         Column::words("inside", ""),
     ];
     let claimed = answer.rows.iter().filter(|row| row.claimed).count();
-    let (rows, fits) = (answer.rows.len(), experiment.fits.len());
-    let title = format!("{}: {claimed} of {rows} rows claimed, {fits} values fitted", answer.title);
+    let (rows, (fits, in_presets)) = (answer.rows.len(), fitted(experiment));
+    let presets: Vec<&str> = experiment.presets().into_iter().collect();
+    let beside = if in_presets == 0 { String::new() } else { format!(", {in_presets} in {}", presets.join(" and ")) };
+    let title = format!("{}: {claimed} of {rows} rows claimed, {fits} values fitted{beside}", answer.title);
     let mut table = Table::new(title, columns);
     for row in &answer.rows {
         table.row(cells(row).map(Cell::Text));
     }
     let outside = output::paint("OUTSIDE", Paint::Red);
     output::render(&table, TableStyle::Text).replace("OUTSIDE", &outside)
+}
+
+/// The values fitted in the experiment and its machine, and those in the presets that it leans on.
+fn fitted(experiment: &Experiment) -> (usize, usize) {
+    (experiment.fits.len(), experiment.presets().into_iter().map(blksched_disks::fitted_in).sum())
 }
 
 fn right(key: &str, header: &str) -> Column {

@@ -103,6 +103,38 @@ fn another_first_seed_gives_other_numbers_and_the_same_one_the_same() {
     assert!(one != other && other.contains(",8,"), "{other}");
 }
 
+#[test]
+fn several_experiments_end_with_one_table_and_a_single_one_does_not() {
+    let path = file("closing", &MINE.replace("HIGH", "2.0"));
+    let both = output_of(&["experiment", &path, &path, "--seeds", "1"]);
+    let head = both.find("beyond null").and_then(|at| both[..at].rfind('\n')).expect("a closing table");
+    let closing = &both[head..];
+    for word in ["experiment", "numbers", "beyond null", "claims", "misses", "seconds", " all ", "docs/mails.md"] {
+        assert!(closing.contains(word), "{word}: {closing}");
+    }
+    let line = closing.lines().find(|line| line.starts_with(" all ")).expect("the sum");
+    let words: Vec<&str> = line.split_whitespace().collect();
+    // Two numbers, two claims; nobody knows what a file of one's own has beyond its nulls.
+    assert_eq!((words[1], words[3], words[4], words[5]), ("2", "-", "2", "0"), "{line}");
+    assert!(!output_of(&["experiment", &path, "--seeds", "1"]).contains("beyond null"));
+}
+
+#[test]
+fn beside_its_nulls_an_experiment_says_what_each_number_proves_and_csv_has_every_model() {
+    // Each run of cat is as published; nothing sets a knob, so the null is another scheduler.
+    let path = file("null", &MINE.replace("HIGH", "2.0").replace("mail = 0.5", "mail = 0.35"));
+    let text = output_of(&["experiment", &path, "--null", "--seeds", "1"]);
+    assert!(text.contains("what its published numbers prove") && text.contains("noop"), "{text}");
+    assert!(!text.contains("knobs at their defaults"), "{text}");
+    assert!(text.contains("Holds under its null as well, so it is no claim: cat"), "{text}");
+    let csv = output_of(&["experiment", &path, "--null", "--csv", "--seeds", "1"]);
+    let models: Vec<&str> = csv.lines().skip(1).map(|line| line.split(',').nth(3).expect("a model")).collect();
+    assert_eq!(models[0], "ours");
+    assert!(models.len() > 3 && models.iter().any(|model| model.starts_with("cfq@")), "{csv}");
+    // The row that is neither claimed nor published is not judged.
+    assert!(!csv.contains(",again,"), "{csv}");
+}
+
 fn output_of(arguments: &[&str]) -> String {
     let output = blksched(arguments);
     assert!(output.status.success(), "{arguments:?}");

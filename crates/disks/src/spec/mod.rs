@@ -267,6 +267,18 @@ pub fn preset_descriptions() -> impl Iterator<Item = (&'static str, &'static str
     })
 }
 
+/// The preset that this name is, or that the members of this RAID are; `None` for anything else.
+pub fn preset_of(name: &str) -> Option<&'static str> {
+    let is_meant = |preset: &str| name == preset || name.strip_suffix(preset).is_some_and(|lead| lead.ends_with('x'));
+    preset_names().find(|preset| is_meant(preset))
+}
+
+/// How many values of this preset its file marks as fitted; 0 for anything else.
+pub fn fitted_in(preset: &str) -> usize {
+    let text = PRESETS.iter().find(|(name, _)| *name == preset).map_or("", |(_, text)| text);
+    text.lines().filter(|line| line.contains('=') && line.contains("# FIT")).count()
+}
+
 fn preset_names() -> impl Iterator<Item = &'static str> {
     PRESETS.iter().map(|(name, _)| *name)
 }

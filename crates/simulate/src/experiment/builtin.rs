@@ -36,8 +36,8 @@ pub const BUILTINS: &[Builtin] = builtins![
     "axboe-2004" with "load.fio" with "../machines/axboe-2004.toml",
     "dump",
     "nfs",
-    "four-dd",
-    "fairness-fio",
+    "four-dd" with "../machines/moyer-2009.toml",
+    "fairness-fio" with "../machines/moyer-2009.toml",
     "async-ramp-up",
     "cfq-on-ssd" with "random-reads.fio",
     "bfq-doc" with "load.fio",
@@ -51,7 +51,18 @@ pub const BUILTINS: &[Builtin] = builtins![
     "isol-bench" with "load.fio",
 ];
 
+/// Of each experiment with published numbers: how many can be moved, and how many are reproduced beyond their null.
+const BEYOND_NULL: &str = include_str!("../../experiments/beyond-null.csv");
+
 impl Builtin {
+    /// How many of its published numbers are reproduced beyond their null, and how many can be moved, with its own
+    /// seeds; `None` if it has not been run beside its nulls.
+    pub fn beyond_null(&self) -> Option<(usize, usize)> {
+        let line = BEYOND_NULL.lines().find_map(|line| line.strip_prefix(self.name)?.strip_prefix(','))?;
+        let (reproduced, movable) = line.split_once(',')?;
+        Some((reproduced.parse().ok()?, movable.parse().ok()?))
+    }
+
     /// Reads the experiment.
     ///
     /// # Errors

@@ -182,6 +182,7 @@ mod tests {
             claimed: true,
             statistic: Statistic::Mean,
             again: false,
+            draw: false,
             largest: false,
         }
     }

@@ -4,7 +4,7 @@ use super::expression::{Expression, Misunderstood, fits};
 use super::reader::{ExperimentError, Located, Section, Source, TextRange};
 use super::spec::{ExperimentRun, PublishedRow, Sentence, SentencePart, Statistic, TableSpec};
 
-pub(super) const TABLE: &[&str] = &["title", "value", "unit", "statistic", "claimed", "again", "rows"];
+pub(super) const TABLE: &[&str] = &["title", "value", "unit", "statistic", "claimed", "again", "draw", "rows"];
 const ROW: &[&str] = &[
     "label",
     "run",
@@ -18,6 +18,7 @@ const ROW: &[&str] = &[
     "claimed",
     "statistic",
     "again",
+    "draw",
     "largest",
 ];
 
@@ -70,6 +71,7 @@ impl Rows<'_> {
         };
         let each_seed = truth("each_seed")?.unwrap_or(false);
         let again = truth("again")?.or(table.truth("again")?.map(|again| again.value)).unwrap_or(false);
+        let draw = truth("draw")?.or(table.truth("draw")?.map(|draw| draw.value)).unwrap_or(false);
         let largest = truth("largest")?.unwrap_or(false);
         let run = run.map(|run| run.value).unwrap_or_default();
         let unit = text("unit")?.map(|unit| unit.value).unwrap_or_default();
@@ -86,6 +88,7 @@ impl Rows<'_> {
             claimed,
             statistic,
             again,
+            draw,
             largest,
         })
     }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use blksched_disks::preset_of;
+
 use super::expression::{Expression, fits};
 use super::scene::Scene;
 
@@ -71,6 +73,14 @@ impl Experiment {
     }
 }
 
+impl Experiment {
+    /// The presets that its disks, or the members of its arrays, are or are derived from.
+    pub fn presets(&self) -> BTreeSet<&'static str> {
+        let settings = self.runs.iter().flat_map(|run| &run.settings);
+        settings.filter(|(address, _)| address == "disk.preset").filter_map(|(_, value)| preset_of(value)).collect()
+    }
+}
+
 /// One run.
 #[derive(Clone, Debug)]
 pub struct ExperimentRun {
@@ -125,6 +135,8 @@ pub struct PublishedRow {
     pub statistic: Statistic,
     /// Whether its published number also appears in another row, or is computed from others, and counts there.
     pub again: bool,
+    /// Whether it is one of several draws of one setting, which another row has as a whole.
+    pub draw: bool,
     /// Whether it is the largest of many values, which differs from run to run.
     pub largest: bool,
 }

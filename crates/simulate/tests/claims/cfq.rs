@@ -58,6 +58,15 @@ fn nfs() {
     every_claim_fails("nfs");
 }
 
+const MOYERS_DISK_IS_SLOW: crate::Change = Text(
+    "machine = \"../machines/moyer-2009.toml\"\n",
+    "machine = \"../machines/moyer-2009.toml\"\ndisk.zones.outer = \"90MB/s\"\n",
+);
+const MOYERS_DISK_IS_EVEN: crate::Change = Text(
+    "machine = \"../machines/moyer-2009.toml\"\n",
+    "machine = \"../machines/moyer-2009.toml\"\ndisk.zones.inner = \"104MB/s\"\n",
+);
+
 const FOUR_DD: &[Control] = &[
     // No scheduler keeps readers together.
     Control { changes: &[Elevator("*", "noop")], breaks: &[(0, &["*"]), (1, &["10 seeky reads first"]), (2, &["*"])] },
@@ -74,10 +83,7 @@ const FOUR_DD: &[Control] = &[
         breaks: &[(1, &["no seeky reads"])],
     },
     Control { changes: &[Text("metadata = 10\n\n", "metadata = 0\n\n")], breaks: &[(1, &["10 seeky reads first"])] },
-    Control {
-        changes: &[Text("outer = \"104MB/s\"", "outer = \"90MB/s\"")],
-        breaks: &[(2, &["first", "second", "third", "last"])],
-    },
+    Control { changes: &[MOYERS_DISK_IS_SLOW], breaks: &[(2, &["first", "second", "third", "last"])] },
 ];
 
 #[test]
@@ -87,10 +93,7 @@ fn four_dd() {
 
 const FAIRNESS_FIO: &[Control] = &[
     // A disk that is equally fast everywhere.
-    Control {
-        changes: &[Text("inner = \"56.5MB/s\"", "inner = \"113MB/s\"")],
-        breaks: &[(0, &["from the least to the most"])],
-    },
+    Control { changes: &[MOYERS_DISK_IS_EVEN], breaks: &[(0, &["from the least to the most"])] },
     // Slices of another length.
     Control { changes: &[Knob("*", "slice_sync", 40)], breaks: &[(2, &["a turn, mean"])] },
     // Readers that seek first, so that idling is lost.
@@ -119,6 +122,14 @@ fn fairness_fio() {
 const UNLIMITED: &[crate::Change] = &[Knob("*, old", "low_latency", 0), Knob("*, new", "low_latency", 0)];
 
 const ASYNC_RAMP_UP: &[Control] = &[
+    // Nor is it where a read comes only every 250 ms; and the formula of before the patch in its place.
+    Control {
+        changes: &[
+            Knob("read every 250ms, alone, cfq@2.6.32", "low_latency", 0),
+            Elevator("read every 250ms, alone, cfq@2.6.32+async_depth=remaining_slice", "cfq@2.6.32"),
+        ],
+        breaks: &[(3, &["old, a read every 250 ms*", "new, a read every 250 ms*"])],
+    },
     // The drive's write cache makes depth worthless.
     Control {
         changes: &[Text("disk.write_cache.order = \"off\"", "disk.write_cache.order = \"position\"")],
