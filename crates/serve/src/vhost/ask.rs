@@ -172,3 +172,77 @@ pub fn scatter(
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use virtio_queue::{Queue, QueueOwnedT, QueueT};
+    use vm_memory::{GuestAddressSpace, GuestMemoryAtomic};
+
+    use super::*;
+
+    /// The guest's memory.
+    const START: u64 = 0x1000;
+    const SIZE: u64 = 64 << 10;
+    /// The number of entries of a ring and of an indirect table.
+    const PLACES: u16 = 16;
+
+    /// A descriptor: an address in the memory, at its edges or anywhere; a length likewise; flags; the next one.
+    fn descriptor() -> impl Strategy<Value = (u64, u32, u16, u16)> {
+        let inside = START..START + SIZE;
+        let edges = prop_oneof![Just(START - 1), Just(START + SIZE - 16), Just(START + SIZE), Just(u64::MAX - 8)];
+        let address = prop_oneof![6 => inside, 2 => edges, 1 => any::<u64>(), 2 => Just(START + 0x8000)];
+        let length = prop_oneof![4 => Just(16u32), 2 => Just(1), 4 => 0..8192u32, 1 => any::<u32>()];
+        (address, length, 0..8u16, 0..PLACES + 2)
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_a_ring_says_only_the_guests_own_memory_is_used(
+            table in prop::collection::vec(descriptor(), usize::from(PLACES)),
+            indirect in prop::collection::vec(descriptor(), usize::from(PLACES)),
+            heads in prop::collection::vec(0..PLACES + 2, usize::from(PLACES)),
+            ready in any::<u16>(),
+            head in any::<[u8; 16]>(),
+            kind in 0..16u32,
+        ) {
+            let memory = GuestMemoryMmap::<()>::from_ranges(&[(GuestAddress(START), SIZE as usize)]).unwrap();
+            let put = |at: u64, bytes: &[u8]| memory.write_slice(bytes, GuestAddress(START + at)).unwrap();
+            for (at, descriptors) in [(0, &table), (0x8000, &indirect)] {
+                for (nth, (address, length, flags, next)) in descriptors.iter().enumerate() {
+                    let (address, length) = (address.to_le_bytes(), length.to_le_bytes());
+                    let own = [&address[..], &length, &flags.to_le_bytes(), &next.to_le_bytes()];
+                    put(at + nth as u64 * 16, &own.concat());
+                }
+            }
+            put(0x1002, &ready.to_le_bytes());
+            heads.iter().zip(0u64..).for_each(|(head, nth)| put(0x1004 + 2 * nth, &head.to_le_bytes()));
+            // Somewhere there is a header that makes sense.
+            put(0xc000, &[&kind.to_le_bytes()[..], &head[4..]].concat());
+            let mut queue = Queue::new(PLACES).unwrap();
+            queue.set_size(PLACES);
+            queue.set_desc_table_address(Some(START as u32), Some(0));
+            queue.set_avail_ring_address(Some(START as u32 + 0x1000), Some(0));
+            queue.set_used_ring_address(Some(START as u32 + 0x2000), Some(0));
+            queue.set_ready(true);
+            let memory = GuestMemoryAtomic::new(memory).memory();
+            let mut taken = 0;
+            let Ok(chains) = queue.iter(memory.clone()) else { return Ok(()) };
+            for chain in chains {
+                taken += 1;
+                let Some(Ask { wish, into, status }) = understand(chain, &memory, Persist::Lazily) else { continue };
+                prop_assert!(memory.check_range(status, 1));
+                if let GuestWish::Disk(command, offset, length, from) = wish {
+                    let mut data = Vec::new();
+                    prop_assert!(gather(&from, &memory, &mut data).is_ok());
+                    let moves = matches!(command, Command::Read | Command::Write(_));
+                    prop_assert!(!moves || length <= u64::from(LARGEST_PAYLOAD));
+                    prop_assert!(!matches!(command, Command::Write(_)) || data.len() as u64 == length);
+                    prop_assert_eq!(offset % SECTOR, 0);
+                    prop_assert!(scatter(&into, &memory, 0, &vec![0x5a; total(&into) as usize]).is_ok());
+                }
+            }
+            prop_assert!(taken <= usize::from(PLACES), "as many as the ring has");
+        }
+    }
+}
