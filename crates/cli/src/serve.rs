@@ -55,11 +55,15 @@ fn start(
     if arguments.check {
         private.map(std::fs::remove_dir_all);
         check_exports(&config).map_err(|error| Failure::Input(error.to_string()))?;
+        log::check_audit(arguments, &config.exports)?;
         let note = config.elevator.note().map_or(String::new(), |note| format!("note: {note}\n"));
         return Ok(output::print(&format!("{} exports: understood\n{note}", config.exports.len()))?);
     }
     let quiet = arguments.run.is_some();
-    log::begin(arguments)?;
+    if let Err(why) = log::check_audit(arguments, &config.exports).and_then(|()| log::begin(arguments)) {
+        private.map(std::fs::remove_dir_all);
+        return Err(why);
+    }
     let mut say = |line: &str| {
         if !quiet {
             // Serving goes on even if nothing can be printed.

@@ -2,7 +2,9 @@
 //! log: who came and left, and who changed what, as JSON, whatever the level of the other.
 
 use std::fs::OpenOptions;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
+use blksched_serve::{ExportConfig, ExportSource};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::layer;
 use tracing_subscriber::layer::{Layer, SubscriberExt};
@@ -38,6 +40,25 @@ pub(super) fn begin(arguments: &ServeArguments) -> Result<(), Failure> {
         LogFormat::Json => registry.with(lines.json().flatten_event(true).with_filter(filter)).try_init(),
     };
     Ok(())
+}
+
+/// Whether the audit log may be written to its file. What clients have as a disk must not get lines of a log at its
+/// end, and a pipe without a reader would hold the start up.
+pub(super) fn check_audit(arguments: &ServeArguments, exports: &[ExportConfig]) -> Result<(), Failure> {
+    let Some(path) = &arguments.audit else { return Ok(()) };
+    let Ok(found) = path.metadata() else { return Ok(()) };
+    let wrong = |what: &str| {
+        Err(Failure::Input(format!("--audit {}: expected a file for the log, not {what}", path.display())))
+    };
+    let (kind, place) = (found.file_type(), (found.dev(), found.ino()));
+    if kind.is_block_device() || kind.is_fifo() || kind.is_socket() {
+        return wrong("a block device, a pipe or a socket");
+    }
+    let is_it = |export: &&ExportConfig| match &export.source {
+        ExportSource::File { path, .. } => path.metadata().is_ok_and(|served| (served.dev(), served.ino()) == place),
+        ExportSource::Memory(_) => false,
+    };
+    exports.iter().find(is_it).map_or(Ok(()), |export| wrong(&format!("what is served as export {}", export.name)))
 }
 
 /// A bare word must be a level, so that a misspelt level is not taken for a target's name.
