@@ -13,7 +13,7 @@ use crate::ServeError;
 use crate::backend::{Backend, SECTOR, Store};
 use crate::buffer::{LARGEST, Pool};
 use crate::claims::Claims;
-use crate::config::{DiskConfig, ExportConfig, ExportSource, ServerConfig, Shares};
+use crate::config::{Depth, DiskConfig, ExportConfig, ExportSource, ServerConfig, Shares};
 use crate::engine;
 use crate::layout::Layout;
 use crate::orders::ControlHandle;
@@ -193,7 +193,11 @@ impl DiskPlan {
     pub fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
         let DiskPlan { name, tenants, layout, model } = self;
         let count = tenants.len();
-        let DiskConfig { elevator, knobs, mut depth, .. } = config.of_disk(&name);
+        let DiskConfig { elevator, knobs, depth: wanted, .. } = config.of_disk(&name);
+        if wanted == Depth::Auto && config.shares == Shares::ByScheduler {
+            return Err(ServeError::Config(format!("disk {name}: {}", Depth::NEEDS_TURNS)));
+        }
+        let mut depth = if let Depth::Fixed(depth) = wanted { depth } else { MOST_DEPTH };
         let mut queue = queue_config(config, &elevator, depth, &tenants);
         if let Some(facts) = model.as_ref().map(|model| model.facts()) {
             if facts.max_sectors < LEAST_MAX_SECTORS {
@@ -202,7 +206,7 @@ impl DiskPlan {
                     format!("disk {name}: the model's commands are of at most {has} KiB; at least {least} are needed");
                 return Err(ServeError::Config(why));
             }
-            if facts.depth < depth {
+            if facts.depth < depth && wanted != Depth::Auto {
                 tracing::info!(disk = name, asked = depth, depth = facts.depth, "the model takes no more at a time");
             }
             depth = depth.min(facts.depth);
@@ -237,6 +241,9 @@ impl DiskPlan {
                 wakeup,
                 patience,
             });
+            if wanted == Depth::Auto {
+                shard.find_depth(depth);
+            }
             shard.set_knobs(&knobs).map_err(ServeError::Config)?;
             shard.write_files(&disk_files).map_err(ServeError::Config)?;
             let _ = ready.send(());

@@ -1,5 +1,6 @@
 //! A server's configuration: its exports and disks, the scheduler, its addresses, its limits.
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -33,7 +34,7 @@ pub struct ServerConfig {
     /// What is written to the disks' `io.cost.qos` and `io.cost.model`.
     pub disk_files: WrittenFiles,
     /// The depth of a disk.
-    pub depth: u32,
+    pub depth: Depth,
     /// Disks with other settings.
     pub disks: Vec<DiskConfig>,
     /// The largest request \[512-byte sectors\]; `None` for the default of the scheduler's kernel.
@@ -108,6 +109,42 @@ impl TotalMemory {
     }
 }
 
+/// How many requests a disk gets at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// So many.
+    Fixed(u32),
+    /// As many as keep it busy, and hardly more: see `docs/serve.md`.
+    Auto,
+}
+
+impl Depth {
+    /// What a disk may be given.
+    pub const RANGE: core::ops::RangeInclusive<u32> = 1..=1024;
+    /// Why a disk cannot find its depth.
+    pub const NEEDS_TURNS: &str =
+        "a depth that is found needs the shares `time`: a scheduler that keeps them is given one";
+}
+
+impl fmt::Display for Depth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Depth::Fixed(depth) => depth.fmt(f),
+            Depth::Auto => f.write_str("auto"),
+        }
+    }
+}
+
+impl std::str::FromStr for Depth {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Depth, String> {
+        let number = || text.parse().ok().filter(|depth| Depth::RANGE.contains(depth)).map(Depth::Fixed);
+        let depth = if text == "auto" { Some(Depth::Auto) } else { number() };
+        depth.ok_or_else(|| format!("expected 1..=1024 or auto, not `{text}`"))
+    }
+}
+
 /// The settings of one disk.
 #[derive(Clone, Debug)]
 pub struct DiskConfig {
@@ -118,7 +155,7 @@ pub struct DiskConfig {
     /// Knobs that differ from their defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
     /// Its depth.
-    pub depth: u32,
+    pub depth: Depth,
 }
 
 /// How a server begins.

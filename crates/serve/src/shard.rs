@@ -27,6 +27,7 @@ use crate::turns::Turns;
 
 mod admission;
 mod apart;
+mod auto_depth;
 mod cancel;
 mod clock;
 mod device_time;
@@ -48,6 +49,7 @@ mod stall;
 mod stretch;
 mod work;
 
+use auto_depth::AutoDepth;
 use clock::Clock;
 use device_time::DeviceTime;
 use health::Place;
@@ -78,6 +80,8 @@ pub struct Shard {
     device_time: DeviceTime,
     /// The depth of the device; the queue would allow more.
     depth: u32,
+    /// Finds the depth; `None` if it is fixed.
+    auto_depth: Option<AutoDepth>,
     /// The commands in the device, by request number.
     flights: Vec<Option<Flight>>,
     /// Flushes in the queue that were not sent.
@@ -211,6 +215,7 @@ impl Shard {
             turn_at: None,
             device_time: DeviceTime::default(),
             depth,
+            auto_depth: None,
             now: Instant::ZERO,
             engine,
             events: Vec::new(),

@@ -269,6 +269,11 @@ impl Turns {
         first(&self.ranks[best])
     }
 
+    /// Whether anything waits here.
+    pub fn somebody_waits(&self) -> bool {
+        self.ranks.iter().any(|ranked| ranked.waiting.first().is_some())
+    }
+
     /// Which tenant is next, if this many requests are in flight and the device takes `depth`.
     pub fn choose(&mut self, now: Instant, outstanding: usize, depth: usize) -> Choice {
         if outstanding >= depth && !self.current_sends_more(outstanding, depth) {

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use blksched::Span;
+use blksched_serve::Depth;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::scene::some_time;
@@ -38,12 +39,13 @@ pub(crate) struct ServeArguments {
     /// Turn a knob, as in bfq.slice_idle=0; may be repeated
     #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How many requests the disk gets at a time; a scheduler cannot reorder these
-    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) depth: u32,
+    /// How many requests the disk gets at a time; a scheduler cannot reorder these. `auto` finds how many keep the disk
+    /// busy and lets hardly more wait inside it
+    #[arg(long, value_name = "N|auto", default_value_t = Depth::Fixed(16))]
+    pub(crate) depth: Depth,
     /// A disk with its own scheduler, depth or knobs, as in flash,elevator=kyber,depth=64; its name is that in `disk=`,
     /// or its device number, with which the names in `ctl list` begin; may be repeated
-    #[arg(long, value_name = "NAME[,elevator=E][,depth=N][,KNOB=VALUE]…")]
+    #[arg(long, value_name = "NAME[,elevator=E][,depth=N|auto][,KNOB=VALUE]…")]
     pub(crate) disk: Vec<String>,
     /// The largest request in KiB, from 128 to 1024 [default: as in the scheduler's kernel]
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u32).range(128..=1024))]

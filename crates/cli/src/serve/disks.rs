@@ -33,8 +33,7 @@ fn disk(text: &str, arguments: &ServeArguments, catalogue: &Catalogue) -> Result
         match key {
             "elevator" => elevator = Some(value.to_owned()),
             "depth" => {
-                let number = value.parse().ok().filter(|depth| (1..=1024).contains(depth));
-                depth = number.ok_or_else(|| error(format!("depth: expected 1..=1024, not `{value}`")))?;
+                depth = value.parse().map_err(|why| error(format!("depth: {why}")))?;
             }
             knob => knobs.push((knob.to_owned(), value.to_owned())),
         }
@@ -52,6 +51,7 @@ fn disk(text: &str, arguments: &ServeArguments, catalogue: &Catalogue) -> Result
 
 #[cfg(test)]
 mod tests {
+    use blksched_serve::Depth;
     use clap::Parser;
 
     use super::*;
@@ -72,9 +72,9 @@ mod tests {
         let own = ["--disk=x,elevator=bfq,slice_idle=0", "--disk=y,depth=64,writes_starved=5"];
         let disks = read(&[&words[..], &own].concat()).unwrap();
         let shown = |at: usize| (disks[at].elevator.to_string(), disks[at].depth, disks[at].knobs.clone());
-        assert_eq!(shown(0), ("bfq".to_owned(), 4, vec![("slice_idle".to_owned(), 0)]));
+        assert_eq!(shown(0), ("bfq".to_owned(), Depth::Fixed(4), vec![("slice_idle".to_owned(), 0)]));
         let knobs = vec![("fifo_batch".to_owned(), 3), ("writes_starved".to_owned(), 5)];
-        assert_eq!(shown(1), ("mq-deadline".to_owned(), 64, knobs));
+        assert_eq!(shown(1), ("mq-deadline".to_owned(), Depth::Fixed(64), knobs));
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         for (disk, why) in [
             ("elevator=bfq", "expected NAME,OPTION"),
             ("x,bfq", "`bfq`: expected elevator="),
-            ("x,depth=0", "expected 1..=1024, not `0`"),
+            ("x,depth=0", "expected 1..=1024 or auto, not `0`"),
             ("x,elevator=bqf", "did you mean `bfq`"),
             ("x,elevator=bfq,slice_idel=0", "did you mean `slice_idle`"),
             ("x,elevator=kyber,dept=3", "the disk's own: elevator, depth"),

@@ -6,10 +6,15 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use crate::kit::{BLKSCHED, Folder, Process, Server, output, slow_disk, tried};
+use crate::kit::{BLKSCHED, Folder, Process, Server, output, slow_disk, status, tried};
 
-fn http(mut stream: impl Read + Write) -> String {
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n").unwrap();
+fn http(stream: impl Read + Write) -> String {
+    get(stream, "/metrics")
+}
+
+fn get(mut stream: impl Read + Write, path: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAccept: */*\r\n\r\n");
+    stream.write_all(request.as_bytes()).unwrap();
     let mut text = String::new();
     stream.read_to_string(&mut text).unwrap();
     text
@@ -179,6 +184,29 @@ fn every_query_of_the_dashboard_is_answered_by_a_prometheus() {
         assert!(answer.contains("=> ") && !answer.contains("NaN @"), "{query}: {answer}");
     }
     assert!(queries.len() > 10);
+}
+
+#[test]
+fn a_probe_at_the_socket_is_told_that_all_is_ready_and_then_which_export_is_broken() {
+    let folder = Folder::new();
+    let (socket, model) = (folder.text("metrics"), folder.text("faulty.toml"));
+    let faulty = include_str!("faulty.toml").replace("\"read\"", "\"flush\"").replace("nth = 5", "nth = 1");
+    std::fs::write(&model, faulty).unwrap();
+    // The disk in memory has no cache that could be lost.
+    let exports = [format!("a={}", folder.file("image", 1 << 20)), "b=mem:1M".to_owned()];
+    let server =
+        Server::start(&["--export", &exports[0], "--export", &exports[1], "--model", &model, "--metrics", &socket]);
+    let ready = || get(UnixStream::connect(&socket).unwrap(), "/ready");
+    let well = ready();
+    assert!(well.starts_with("HTTP/1.1 200 OK\r\n") && well.ends_with("\r\n\r\nready\n"), "{well}");
+    let mut client = server.open("a");
+    client.write(0, &[1; 4096]).unwrap();
+    assert!(client.flush().is_err(), "the disk's first flush fails");
+    let ill = ready();
+    assert!(ill.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{ill}");
+    let (_, named) = ill.split_once("\r\n\r\n").unwrap();
+    assert_eq!(named.lines().count(), 1, "{named}");
+    assert!(named.contains("export=\"a\"") && named.ends_with("state=\"broken\"}\n"), "{named}");
 }
 
 #[test]
@@ -443,4 +471,21 @@ fn the_audit_log_has_who_came_and_left_and_what_was_changed_and_nothing_else() {
     assert!(lines[3]["question"].as_str().unwrap().contains("tenants/b/weight"), "{text}");
     let (good, text) = tried(&["--export", "a=mem:1M", "--audit", &folder.text("nowhere/audit")]);
     assert!(!good && text.contains("--audit") && text.contains("No such file"), "{text}");
+}
+
+#[test]
+fn the_audit_log_is_written_to_no_disk_that_is_served_and_waits_for_no_reader() {
+    let folder = Folder::new();
+    let (image, link, pipe) = (folder.file("image", 1 << 20), folder.text("link"), folder.text("pipe"));
+    std::fs::hard_link(&image, &link).unwrap();
+    assert!(status(Command::new("mkfifo").arg(&pipe)).unwrap().success());
+    let export = format!("a={image}");
+    for (file, why) in [(&image, "what is served as export a"), (&link, "served as export a"), (&pipe, "a pipe")] {
+        let words = ["--export", &export, "--audit", file];
+        let (good, text) = tried(&words);
+        assert!(!good && text.contains("expected a file for the log") && text.contains(why), "{text}");
+        let (code, text, errors) = blksched_cli::printed(&[&["serve", "--check"], &words[..]].concat(), 1000);
+        assert!(code == 2 && errors.contains(why), "{text}{errors}");
+    }
+    assert_eq!(std::fs::metadata(&image).unwrap().len(), 1 << 20);
 }

@@ -31,6 +31,11 @@ impl DeviceTime {
         self.in_flight > 0
     }
 
+    /// How many commands the device has.
+    pub fn in_flight(&self) -> u32 {
+        self.in_flight as u32
+    }
+
     /// The thread looks up, possibly late. To be called first in each of its turns.
     pub fn look_up(&mut self, now: Instant) {
         let late = now.since(self.at + BEAT * 2);

@@ -7,6 +7,7 @@ use blksched::{Op, Outcome};
 use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
+use super::auto_depth::{Kind, Like};
 use super::issue::{Flight, Modelled, Suspect};
 use super::work::ChangeStage;
 use super::{Shard, flush};
@@ -240,6 +241,7 @@ impl Shard {
         let Some(flight) = self.flights[rq.index()].take() else { return };
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
         let took = self.device_time.end(self.now, flight.mark);
+        self.learn_depth(&flight);
         match flight.command.op {
             Op::Flush => self.charge_flush(&flight.payers, &flight.flushes, took),
             _ => self.charge(rq, took),
@@ -249,6 +251,23 @@ impl Shard {
             trace.completed(self.now, &self.queue.queue().requests()[rq], error);
         }
         self.queue.complete(self.now, flight.command, outcome);
+    }
+
+    /// What a command says of the disk's depth.
+    fn learn_depth(&mut self, flight: &Flight) {
+        let Some(auto) = &mut self.auto_depth else { return };
+        let kind = match flight.command.op {
+            Op::Read => Kind::Read,
+            Op::Write => Kind::Write,
+            _ => return,
+        };
+        if flight.error.is_some() {
+            return;
+        }
+        let took = self.now.since(flight.since);
+        let like = Like::of(kind, flight.command.sectors);
+        auto.done(self.now, like, took, flight.in_flight, self.turns.somebody_waits());
+        self.depth = auto.depth();
     }
 
     /// A bio is complete.

@@ -26,6 +26,8 @@ pub struct Flight {
     pub since: Instant,
     /// The same, in the device's own time.
     pub mark: Mark,
+    /// How many commands the device had then, this one included.
+    pub in_flight: u32,
     /// How many operations of the engine are not done.
     pub left: u32,
     /// Whether the disk model is still busy with it.
@@ -81,6 +83,7 @@ impl Shard {
             command: token,
             since,
             mark,
+            in_flight: self.device_time.in_flight(),
             left: 0,
             modelled,
             error: None,

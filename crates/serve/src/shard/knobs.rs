@@ -6,8 +6,9 @@ use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
 
 use super::Shard;
+use super::auto_depth::AutoDepth;
 use crate::caps::Limit;
-use crate::config::{Shares, with_class, with_level};
+use crate::config::{Depth, Shares, with_class, with_level};
 use crate::latency::{BOUNDS_US, KINDS};
 use crate::orders::Question;
 use crate::policies::{OF_DISK, OF_TENANT as FILES_OF_TENANT};
@@ -37,7 +38,7 @@ impl Shard {
     /// Every name, in order.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
-            ["depth", "engine", "engine_stat", "max_sectors_kb", "rotational", "scheduler", "shares"]
+            ["depth", "depth_mode", "engine", "engine_stat", "max_sectors_kb", "rotational", "scheduler", "shares"]
                 .iter()
                 .map(|name| format!("queue/{name}"))
                 .collect();
@@ -90,6 +91,7 @@ impl Shard {
             "queue/scheduler" => Ok(self.schedulers()),
             "queue/shares" => Ok(self.shown_shares()),
             "queue/depth" => Ok(self.depth.to_string()),
+            "queue/depth_mode" => Ok(if self.auto_depth.is_some() { "auto" } else { "fixed" }.to_owned()),
             "queue/max_sectors_kb" => Ok((config.max_sectors / 2).to_string()),
             "queue/rotational" => Ok(u32::from(config.rotational).to_string()),
             "queue/engine" => Ok(self.engine.name().to_owned()),
@@ -116,12 +118,32 @@ impl Shard {
         each.join(" ")
     }
 
+    /// From now on the disk finds its depth, up to this.
+    pub(crate) fn find_depth(&mut self, most: u32) {
+        let auto = AutoDepth::new(self.now, most);
+        self.depth = auto.depth();
+        self.auto_depth = Some(auto);
+    }
+
+    /// Sets a value that is known to be one.
+    #[cfg(test)]
+    pub(super) fn set_for_tests(&mut self, name: &str, value: &str) {
+        self.set(name, value).unwrap();
+    }
+
     /// Sets the depth of the device.
     fn set_depth(&mut self, value: &str) -> Result<(), String> {
         let most = self.queue.header().queue.depth;
+        if value == "auto" {
+            if self.setting.shares == Shares::ByScheduler {
+                return Err(format!("queue/depth: {}", Depth::NEEDS_TURNS));
+            }
+            self.find_depth(self.model.as_ref().map_or(most, |model| model.facts().depth.min(most)));
+            return Ok(());
+        }
         let depth = value.parse().ok().filter(|depth| (1..=most).contains(depth));
-        let expected = || format!("queue/depth: expected 1..={most}, not `{value}`");
-        self.depth = depth.ok_or_else(expected)?;
+        let expected = || format!("queue/depth: expected 1..={most} or auto, not `{value}`");
+        (self.depth, self.auto_depth) = (depth.ok_or_else(expected)?, None);
         Ok(())
     }
 
@@ -129,6 +151,9 @@ impl Shard {
         let found = Shares::ALL.into_iter().find(|(name, _)| *name == value);
         let (_, shares) = found.ok_or_else(|| format!("queue/shares: expected time or scheduler, not `{value}`"))?;
         self.may_keep(shares).map_err(|why| format!("queue/shares: {why}"))?;
+        if shares == Shares::ByScheduler && self.auto_depth.is_some() {
+            return Err(format!("queue/shares: {}; set queue/depth first", Depth::NEEDS_TURNS));
+        }
         self.setting.shares = shares;
         // What waits for its turn moves to where it waits now.
         for (tenant, piece) in self.turns.release() {

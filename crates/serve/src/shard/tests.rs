@@ -4,6 +4,7 @@ mod admission;
 mod answers;
 mod apart;
 mod clients;
+mod depth;
 mod durability;
 mod limits;
 mod matrix;
