@@ -60,7 +60,7 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
         plan: Some(&stage.plan),
         notes,
     };
-    let explanation = Explanation::of(run, &teller, &names);
+    let explanation = Explanation::of(run, &teller, &names).with_knob(&teller, &names, &trial)?;
     #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
         let summary = text::summary(&explanation);

@@ -2,6 +2,7 @@
 
 pub mod blame;
 mod explanation;
+mod lever;
 pub mod names;
 pub mod parting;
 pub mod phrase;

@@ -7,6 +7,7 @@ use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::story::{Blame, Leg, Whose};
 use blksched_workloads::Plan;
 
+use super::lever::NAMED;
 use super::names::Names;
 use super::phrase::{rule, time};
 use crate::verdict::role::Role;
@@ -97,12 +98,17 @@ impl Rows {
 
     /// The part of a name's whole I/O time that it spent this way.
     fn share(&self, key: &BlameKey, time: Span) -> f64 {
-        time.as_ns() as f64 / self.totals.get(&key.who).map_or(1.0, |total| (total.0.as_ns() as f64).max(1.0))
+        self.part(&key.who, time)
+    }
+
+    /// The part that this is of a name's whole I/O time.
+    fn part(&self, who: &str, time: Span) -> f64 {
+        time.as_ns() as f64 / self.totals.get(who).map_or(1.0, |total| (total.0.as_ns() as f64).max(1.0))
     }
 
     /// The job that others waited for longest, and the rule that cost most; waits of background jobs count only if all
-    /// jobs are background jobs.
-    pub fn culprit(&self, plan: Option<&Plan>) -> Option<String> {
+    /// jobs are background jobs. Nothing below a fifth of its waiter's time is named.
+    pub fn culprit(&self, plan: Option<&Plan>) -> Option<Culprit> {
         let background: BTreeSet<&str> = plan.map_or(BTreeSet::new(), background);
         let all_are = self.totals.keys().all(|who| background.contains(who.as_str()));
         let counts = |who: &str| all_are || !background.contains(who);
@@ -111,28 +117,44 @@ impl Rows {
             counts(&key.who)
                 && whom.is_some_and(|whom| whom != "itself" && whom != "a flush" && !whom.starts_with("another "))
         };
-        let mut by_whom: BTreeMap<&str, Span> = BTreeMap::new();
+        let mut pairs: BTreeMap<(&str, &str), Span> = BTreeMap::new();
         for (key, time, _) in self.rows.iter().filter(blamed) {
-            *by_whom.entry(key.whom.as_deref().unwrap_or_default()).or_default() += *time;
+            *pairs.entry((key.whom.as_deref().unwrap_or_default(), &key.who)).or_default() += *time;
         }
-        let (whom, sum) = by_whom.into_iter().max_by_key(|&(_, time)| time)?;
-        let all = self
-            .totals
-            .iter()
-            .filter(|(who, _)| *who != whom && counts(who))
-            .fold(Span::ZERO, |sum, (_, of)| sum + of.0);
-        let worst = self.rows.iter().filter(blamed).find(|(key, ..)| key.whom.as_deref() == Some(whom))?;
-        let percent = 100.0 * sum.as_ns() as f64 / (all.as_ns() as f64).max(1.0);
-        Some(format!(
-            "Others waited longest for {whom}: {} of their {} ({percent:.0} %), most of it {} ({}: {}, {}).",
-            time(sum),
-            time(all),
-            time(worst.1),
-            worst.0.who,
-            worst.0.rule,
-            super::phrase::leg(worst.0.leg),
-        ))
+        pairs.retain(|(_, who), time| self.part(who, *time) >= NAMED);
+        let mut by_whom: BTreeMap<&str, (Span, Span)> = BTreeMap::new();
+        for (&(whom, who), time) in &pairs {
+            let (sum, all) = by_whom.entry(whom).or_default();
+            *sum += *time;
+            *all += self.totals.get(who).map_or(Span::ZERO, |total| total.0);
+        }
+        // Not by time alone: a job with many I/Os in flight waits for hours within a second.
+        let percent = |sum: Span, all: Span| 100.0 * sum.as_ns() as f64 / (all.as_ns() as f64).max(1.0);
+        let worst = |&(_, (sum, all)): &(&str, (Span, Span))| (1e6 * percent(sum, all)) as u64;
+        let (whom, (sum, all)) = by_whom.into_iter().max_by_key(worst)?;
+        let percent = percent(sum, all);
+        let of = |(key, ..): &&(BlameKey, Span, u64)| {
+            key.whom.as_deref() == Some(whom) && pairs.contains_key(&(whom, key.who.as_str()))
+        };
+        let share = |row: &&(BlameKey, Span, u64)| (1e6 * self.share(&row.0, row.1)) as u64;
+        let (key, time_of_worst, _) = self.rows.iter().filter(blamed).filter(of).max_by_key(share)?;
+        let (who, where_) = (&key.who, super::phrase::leg(key.leg));
+        let most = match self.share(key, *time_of_worst) >= NAMED {
+            true => format!("most of it {} ({who}: {}, {where_})", time(*time_of_worst), key.rule),
+            false => "for no single reason".to_owned(),
+        };
+        let sentence =
+            format!("Others waited longest for {whom}: {} of their {} ({percent:.0} %), {most}.", time(sum), time(all));
+        Some(Culprit { who: who.clone(), sentence })
     }
+}
+
+/// The job that others waited for longest.
+pub struct Culprit {
+    /// Who waited for it longest.
+    pub who: String,
+    /// All of it in a sentence.
+    pub sentence: String,
 }
 
 /// The names of jobs that no user waits for.

@@ -10,6 +10,7 @@ use blksched_simulate::story::{Piece, StoriesAsked, Story, Storyteller, Whose};
 use blksched_workloads::Plan;
 
 use super::blame::Rows;
+use super::lever;
 use super::names::Names;
 use super::phrase::{leg, rule, sentence, what};
 use crate::error::Error;
@@ -36,8 +37,11 @@ pub struct Explanation {
     pub stories: Vec<IoStory>,
     /// Who waited for whom, over the whole run.
     pub blame: Rows,
-    /// The job that others waited for longest, in a sentence; `None` if nobody waited for another.
+    /// The job that others waited for longest, in a sentence, and the knob that decided it; `None` if nobody waited for
+    /// another for a fifth of its time.
     pub culprit: Option<String>,
+    /// Who waited longest for it.
+    victim: Option<String>,
     /// What a user should know besides.
     pub notes: Vec<String>,
 }
@@ -108,6 +112,7 @@ impl Explanation {
     /// What the teller heard of this run.
     pub fn of(run: ExplainedRun<'_>, teller: &Storyteller, names: &Names) -> Explanation {
         let blame = Rows::of(teller.blame(), names, &teller.asked().by);
+        let culprit = blame.culprit(run.plan);
         let ios = teller.blame().totals().map(|(_, total)| total.ios).sum();
         let mut notes = run.notes;
         notes.extend(nothing_found(teller, ios));
@@ -120,7 +125,8 @@ impl Explanation {
             ios,
             matched: teller.matched(),
             stories: teller.stories().iter().map(|story| IoStory::of(story, names)).collect(),
-            culprit: blame.culprit(run.plan),
+            victim: culprit.as_ref().map(|culprit| culprit.who.clone()),
+            culprit: culprit.map(|culprit| culprit.sentence),
             blame,
             notes,
         }
@@ -150,7 +156,20 @@ impl Explanation {
             plan: Some(&stage.plan),
             notes,
         };
-        Ok(Explanation::of(run, &teller.borrow(), &names))
+        Explanation::of(run, &teller.borrow(), &names).with_knob(&teller.borrow(), &names, trial)
+    }
+
+    /// The same, with the knob that decided about the longest waits: simulates the trial once more with its next value.
+    ///
+    /// # Errors
+    /// If the run stands still.
+    pub fn with_knob(mut self, teller: &Storyteller, names: &Names, trial: &Trial) -> Result<Explanation, Error> {
+        let (Some(who), Some(culprit)) = (&self.victim, &mut self.culprit) else { return Ok(self) };
+        if let Some(knob) = lever::sentence(teller, names, who, trial)? {
+            *culprit += " ";
+            *culprit += &knob;
+        }
+        Ok(self)
     }
 
     /// What is known without a run.

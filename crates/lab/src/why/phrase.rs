@@ -141,6 +141,9 @@ fn behind(whose: Whose, rule: Rule, length: &str, (of, who): Words<'_>) -> Strin
         Rule::WriteBackSlice => format!("write-back of {} held its slice for {length}", who(whose)),
         Rule::InDrive => format!("the drive already had {} for {length}", of(whose, "requests")),
         Rule::Cache => format!("the drive wrote out cached writes of {} for {length}", who(whose)),
+        Rule::CacheOf(why) => {
+            format!("the drive wrote out cached writes of {} for {length}, because {}", who(whose), filled(why))
+        }
         Rule::Drain => format!("the next batch waited {length} until the drive had returned {}", of(whose, "requests")),
         Rule::Token(domain) => {
             format!("there was no token for a {domain} for {length} while the disk had {}", of(whose, "requests"))
@@ -157,6 +160,16 @@ fn behind(whose: Whose, rule: Rule, length: &str, (of, who): Words<'_>) -> Strin
             format!("{} had been moved to the dispatch list at once and went ahead for {length}", of(whose, noun(dir)))
         }
         Rule::First => format!("{} went ahead for {length}", of(whose, "requests")),
+    }
+}
+
+/// What filled the drive's cache.
+fn filled(why: Batched) -> &'static str {
+    match why {
+        Batched::Turn => "a batch of writes had filled its cache",
+        Batched::Expired => "a batch of writes, begun because time was up, had filled its cache",
+        Batched::Starved => "a batch of writes, passed over often enough, had filled its cache",
+        Batched::Moved => "a batch of writes, moved to the dispatch list at once, had filled its cache",
     }
 }
 
@@ -182,6 +195,8 @@ pub fn rule(part: Part) -> &'static str {
         Part::QueuePlug => "the queue was plugged",
         Part::Behind(_, Rule::InDrive) => "in the drive already when it came",
         Part::Behind(_, Rule::Cache) => "the drive wrote out its cached writes",
+        Part::Behind(_, Rule::CacheOf(Batched::Moved)) => "a batch of writes, chosen at once, filled the drive's cache",
+        Part::Behind(_, Rule::CacheOf(_)) => "a batch of writes filled the drive's cache",
         Part::Behind(_, Rule::Slice) => "held its turn (slice, budget)",
         Part::Behind(_, Rule::WriteBackSlice) => "write-back held its turn",
         Part::Behind(_, Rule::Batch(Dir::Read, Batched::Expired)) => "a batch of reads: time was up",

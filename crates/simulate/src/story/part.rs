@@ -34,6 +34,8 @@ pub enum Rule {
     InDrive,
     /// The disk writes out a write of that process that it had already acknowledged.
     Cache,
+    /// The same, while a batch of writes is in progress: the batch filled the disk's cache.
+    CacheOf(Batched),
     /// That process has its slice, or its budget.
     Slice,
     /// Write-back has its slice.

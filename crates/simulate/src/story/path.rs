@@ -6,7 +6,7 @@ use blksched::reasons::Domain;
 use blksched::{Dir, GroupId, Instant, SubmitterId};
 use blksched_disks::Activity;
 
-use super::part::{Part, Piece, Rule, Whose, add};
+use super::part::{Batched, Part, Piece, Rule, Whose, add};
 use super::stance::{IdledFor, Stance};
 use super::timeline::{CACHED, DiskWork, DoneCommand, SegmentPart, Timeline};
 
@@ -142,15 +142,18 @@ impl LandedIo<'_> {
             }
             _ => {}
         }
-        let rule = match stance {
+        let is_known = matches!(done.whose, Whose::Process(_));
+        let batch = stance.batch.filter(|&(dir, _)| dir == done.dir && is_known);
+        let rule = match (stance, batch) {
+            (_, Some((_, why))) if done.nth == CACHED => Rule::CacheOf(why),
             _ if done.nth == CACHED => Rule::Cache,
+            // One decision sent all of a moved batch, its first command before the I/O came.
+            (_, Some((dir, Batched::Moved))) => Rule::Batch(dir, Batched::Moved),
             _ if done.issued_at < queued => Rule::InDrive,
             _ if stance.lacks_token(self.domain) => Rule::Token(self.domain),
-            Stance { held: Some(why), turn: Some(_), .. } => Rule::Held(why),
-            Stance { drains: true, .. } => Rule::Drain,
-            Stance { batch: Some((dir, why)), .. } if dir == done.dir && done.whose != Whose::Flush => {
-                Rule::Batch(dir, why)
-            }
+            (Stance { held: Some(why), turn: Some(_), .. }, _) => Rule::Held(why),
+            (Stance { drains: true, .. }, _) => Rule::Drain,
+            (_, Some((dir, why))) => Rule::Batch(dir, why),
             _ => Rule::First,
         };
         Part::Behind(done.whose, rule)
