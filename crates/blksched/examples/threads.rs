@@ -75,12 +75,12 @@ impl Scheduler {
                 self.waiting.insert(bio.tag, client);
                 self.queue.submit_burst(now, &[bio]);
             }
-            Message::Cancel(tag) => match self.queue.cancel(now, tag) {
-                // No outcome will follow: its client finds the channel closed.
-                Cancelled::TakenBack => drop(self.waiting.remove(&tag)),
-                // In the device, or it cannot be taken back: it is delivered as usual.
-                _ => {}
-            },
+            // If it was taken back, no outcome will follow: its client finds the channel closed.
+            Message::Cancel(tag) => {
+                if self.queue.cancel(now, tag) == Cancelled::TakenBack {
+                    self.waiting.remove(&tag);
+                }
+            }
             Message::Completed(command, outcome) => self.queue.complete(now, command, outcome),
         }
     }

@@ -11,6 +11,7 @@ mod batch;
 mod budget;
 mod class;
 mod domain;
+mod ends;
 mod listeners;
 mod service;
 
@@ -18,106 +19,9 @@ pub use batch::{BatchEnd, BatchStart};
 pub use budget::{Injected, Raised, RaisingEnd};
 pub use class::ClassTurn;
 pub use domain::{DepthChange, Domain, DomainTurn, Latency, LatencyStatus};
-pub use listeners::NoListener;
+pub use ends::{End, Index, Unplug, WaitEnd};
+pub use listeners::{Listener, NoListener};
 pub use service::{Charged, DepthRule, HeldBack, NotIdled, Preempt, ServiceType, SliceEnd, SliceStart};
-
-/// Receives every reason, in the order of events.
-pub trait Listener {
-    /// Called with `reason`, which applied at `at`.
-    fn hear(&mut self, at: Instant, reason: Reason);
-
-    /// False if there is no real listener: reasons are then not even made.
-    fn is_listening(&self) -> bool {
-        true
-    }
-
-    /// Called for [`Reason::Inserted`]. The reasons that every request has mostly arrive through methods of their own,
-    /// so that a listener whose cost matters need not tell them apart from all others. It must do the same in `hear`.
-    fn hear_inserted(
-        &mut self,
-        at: Instant,
-        rq: RequestId,
-        dir: Dir,
-        start: Sector,
-        sectors: u32,
-        submitter: SubmitterId,
-    ) {
-        self.hear(at, Reason::Inserted { rq, dir, start, sectors, submitter });
-    }
-
-    /// Called for [`Reason::Issued`].
-    fn hear_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
-        self.hear(at, Reason::Issued { rq, dir, sectors, submitter });
-    }
-
-    /// Called for [`Reason::Completed`].
-    fn hear_completed(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
-        self.hear(at, Reason::Completed { rq, dir, sectors, submitter });
-    }
-
-    /// Called for [`Reason::Searched`].
-    fn hear_searched(&mut self, at: Instant, index: Index, steps: u32) {
-        self.hear(at, Reason::Searched { index, steps });
-    }
-}
-
-/// The end of a request that something joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
-pub enum End {
-    /// Behind its last sector.
-    Back,
-    /// Before its first sector.
-    Front,
-}
-
-/// Why the disk is not, or no longer, left idle for the next request of a process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
-pub enum WaitEnd {
-    /// It arrived.
-    Arrived,
-    /// The wait has lasted long enough.
-    TimeIsUp,
-    /// Its submitter has other requests in flight.
-    HasMore,
-    /// A request of another process is as near as it would be.
-    CloseEnough,
-    /// Its submitter has exited, and requests of others seldom follow such a submitter's.
-    Gone,
-    /// Its submitter is new, and new ones mostly exit.
-    LikelyGone,
-    /// Its submitter's think time is longer than the wait, or it is new, and new ones' think times are.
-    ThinksLonger,
-    /// A request had to go out of turn.
-    OutOfTurn,
-}
-
-/// Why a plugged queue was unplugged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
-pub enum Unplug {
-    /// Enough requests are queued.
-    Threshold,
-    /// It has been plugged long enough.
-    Timer,
-    /// A submitter waits for its I/O.
-    Waiting,
-    /// The elevator requested a run.
-    Wished,
-}
-
-/// The index that a search used.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
-pub enum Index {
-    /// A sorted list: nodes visited.
-    List,
-    /// A balanced tree: comparisons made.
-    Tree,
-    /// The merge hash: entries examined in the bucket.
-    Hash,
-}
 
 /// An event and its reason. Flat and small; new kinds may be added.
 #[non_exhaustive]

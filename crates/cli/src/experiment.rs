@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
     if arguments.null {
         return null::run(arguments, &experiments, catalogue);
     }
-    let mut pages = Pages::default();
+    let mut pages = PageByPage::default();
     let answered = simulate(arguments, experiments, &mut pages)?;
     #[cfg_attr(not(feature = "pictures"), expect(unused_mut, reason = "pictures add notes"))]
     let mut notes: Vec<String> = Vec::new();
@@ -69,12 +69,12 @@ pub(crate) fn run(arguments: &ExperimentArguments, catalogue: &Catalogue) -> Res
 
 /// Pages as they come: into a pipe each at once, on a terminal together, since they go through a pager.
 #[derive(Default)]
-struct Pages {
+struct PageByPage {
     kept: String,
     printed: usize,
 }
 
-impl Pages {
+impl PageByPage {
     /// The next page. An empty line stands before each but the first.
     fn page(&mut self, text: &str) -> Result<(), Failure> {
         let gap = if self.printed == 0 { "" } else { "\n" };
@@ -147,7 +147,7 @@ fn asked(arguments: &ExperimentArguments, experiment: &Experiment) -> Vec<Asked>
 fn simulate(
     arguments: &ExperimentArguments,
     experiments: Vec<Experiment>,
-    pages: &mut Pages,
+    pages: &mut PageByPage,
 ) -> Result<Vec<Answered>, Failure> {
     let seeds = |experiment: &Experiment| arguments.seeds.unwrap_or(experiment.seeds);
     let progress = Progress::new(experiments.iter().map(|e| e.runs.len() * seeds(e) as usize).sum());

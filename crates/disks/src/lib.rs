@@ -61,7 +61,7 @@ pub use spec::{
     MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, PageTimes,
     Passing, PowerLoss, QueueOrder, RaidSpec, RareDelay, Rate, Reach, RebuildSpec, RetrySpec, SeekSpec, SixFigures,
     SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, StallSpec, TailsSpec, Turn, Validated, Watermark, Watermarks,
-    WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, builtin, class, fitted_in, iocost_models, load, load_changed, parse,
-    preset_descriptions, preset_of, presets,
+    WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, builtin, class, fitted_in, iocost_models, load, load_changed,
+    parse, preset_descriptions, preset_of, presets,
 };
 pub use stint::{Stint, StintWork};

@@ -7,6 +7,7 @@
 pub(crate) mod company;
 pub mod cpu;
 pub mod done;
+pub(crate) mod half;
 pub mod lasting;
 pub mod measured;
 pub mod memory;

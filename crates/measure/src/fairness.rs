@@ -40,8 +40,8 @@ impl AskedAndGiven {
 }
 
 /// Jain's index over the part that each got of what it asked for, among processes that run side by side; those that
-/// asked for nothing are left out (what a process writes into memory, the host writes to the disk). `None` if fewer than
-/// two asked: nothing was shared.
+/// asked for nothing are left out (what a process writes into memory, the host writes to the disk). `None` if fewer
+/// than two asked: nothing was shared.
 ///
 /// `together` are the processes, by their places in `shares`, that run at the same time. Of several such sets the least
 /// fair counts: jobs that never meet are neither fair nor unfair to each other.

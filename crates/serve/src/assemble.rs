@@ -13,7 +13,7 @@ use crate::ServeError;
 use crate::backend::{Backend, SECTOR, Store};
 use crate::buffer::{LARGEST, Pool};
 use crate::claims::Claims;
-use crate::config::{Depth, DiskConfig, ExportConfig, ExportSource, ServerConfig, Shares};
+use crate::config::{DepthChoice, DiskConfig, ExportConfig, ExportSource, ServerConfig, Shares};
 use crate::engine;
 use crate::layout::Layout;
 use crate::orders::ControlHandle;
@@ -194,10 +194,10 @@ impl DiskPlan {
         let DiskPlan { name, tenants, layout, model } = self;
         let count = tenants.len();
         let DiskConfig { elevator, knobs, depth: wanted, .. } = config.of_disk(&name);
-        if wanted == Depth::Auto && config.shares == Shares::ByScheduler {
-            return Err(ServeError::Config(format!("disk {name}: {}", Depth::NEEDS_TURNS)));
+        if wanted == DepthChoice::Auto && config.shares == Shares::ByScheduler {
+            return Err(ServeError::Config(format!("disk {name}: {}", DepthChoice::NEEDS_TURNS)));
         }
-        let mut depth = if let Depth::Fixed(depth) = wanted { depth } else { MOST_DEPTH };
+        let mut depth = if let DepthChoice::Fixed(depth) = wanted { depth } else { MOST_DEPTH };
         let mut queue = queue_config(config, &elevator, depth, &tenants);
         if let Some(facts) = model.as_ref().map(|model| model.facts()) {
             if facts.max_sectors < LEAST_MAX_SECTORS {
@@ -206,7 +206,7 @@ impl DiskPlan {
                     format!("disk {name}: the model's commands are of at most {has} KiB; at least {least} are needed");
                 return Err(ServeError::Config(why));
             }
-            if facts.depth < depth && wanted != Depth::Auto {
+            if facts.depth < depth && wanted != DepthChoice::Auto {
                 tracing::info!(disk = name, asked = depth, depth = facts.depth, "the model takes no more at a time");
             }
             depth = depth.min(facts.depth);
@@ -241,7 +241,7 @@ impl DiskPlan {
                 wakeup,
                 patience,
             });
-            if wanted == Depth::Auto {
+            if wanted == DepthChoice::Auto {
                 shard.find_depth(depth);
             }
             shard.set_knobs(&knobs).map_err(ServeError::Config)?;

@@ -34,7 +34,7 @@ pub struct ServerConfig {
     /// What is written to the disks' `io.cost.qos` and `io.cost.model`.
     pub disk_files: WrittenFiles,
     /// The depth of a disk.
-    pub depth: Depth,
+    pub depth: DepthChoice,
     /// Disks with other settings.
     pub disks: Vec<DiskConfig>,
     /// The largest request \[512-byte sectors\]; `None` for the default of the scheduler's kernel.
@@ -111,14 +111,14 @@ impl TotalMemory {
 
 /// How many requests a disk gets at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Depth {
+pub enum DepthChoice {
     /// So many.
     Fixed(u32),
     /// As many as keep it busy, and hardly more: see `docs/serve.md`.
     Auto,
 }
 
-impl Depth {
+impl DepthChoice {
     /// What a disk may be given.
     pub const RANGE: core::ops::RangeInclusive<u32> = 1..=1024;
     /// Why a disk cannot find its depth.
@@ -126,21 +126,21 @@ impl Depth {
         "a depth that is found needs the shares `time`: a scheduler that keeps them is given one";
 }
 
-impl fmt::Display for Depth {
+impl fmt::Display for DepthChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Depth::Fixed(depth) => depth.fmt(f),
-            Depth::Auto => f.write_str("auto"),
+            DepthChoice::Fixed(depth) => depth.fmt(f),
+            DepthChoice::Auto => f.write_str("auto"),
         }
     }
 }
 
-impl std::str::FromStr for Depth {
+impl std::str::FromStr for DepthChoice {
     type Err = String;
 
-    fn from_str(text: &str) -> Result<Depth, String> {
-        let number = || text.parse().ok().filter(|depth| Depth::RANGE.contains(depth)).map(Depth::Fixed);
-        let depth = if text == "auto" { Some(Depth::Auto) } else { number() };
+    fn from_str(text: &str) -> Result<DepthChoice, String> {
+        let number = || text.parse().ok().filter(|depth| DepthChoice::RANGE.contains(depth)).map(DepthChoice::Fixed);
+        let depth = if text == "auto" { Some(DepthChoice::Auto) } else { number() };
         depth.ok_or_else(|| format!("expected 1..=1024 or auto, not `{text}`"))
     }
 }
@@ -155,7 +155,7 @@ pub struct DiskConfig {
     /// Knobs that differ from their defaults: name and raw value.
     pub knobs: Vec<(String, i64)>,
     /// Its depth.
-    pub depth: Depth,
+    pub depth: DepthChoice,
 }
 
 /// How a server begins.

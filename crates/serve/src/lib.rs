@@ -59,8 +59,8 @@ pub const AUDIT: &str = "blksched_serve::audit";
 pub use access::{AccessRule, RuleError, may_open};
 pub use caps::Limit;
 pub use config::{
-    Access, Arrival, Caching, Depth, DiskConfig, ExportConfig, ExportSource, Listen, Locking, ServerConfig, Share,
-    Shares, TlsFiles, TotalMemory,
+    Access, Arrival, Caching, DepthChoice, DiskConfig, ExportConfig, ExportSource, Listen, Locking, ServerConfig,
+    Share, Shares, TlsFiles, TotalMemory,
 };
 pub use control::{AskError, ask};
 pub use ending::{Ending, StopSwitch};

@@ -25,7 +25,7 @@ fn config(export: &str, catalogue: &Catalogue) -> ServerConfig {
         knobs: Vec::new(),
         disk_files: blksched_serve::WrittenFiles::default(),
         shares: Shares::default(),
-        depth: blksched_serve::Depth::Fixed(8),
+        depth: blksched_serve::DepthChoice::Fixed(8),
         disks: Vec::new(),
         max_sectors: None,
         caching: Caching::default(),

@@ -296,7 +296,8 @@ impl Plan {
         replayed
     }
 
-    /// How long its recordings last, and how many of their I/Os are submitted in the first `limit` of them, of how many;
+    /// How long its recordings last, and how many of their I/Os are submitted in the first `limit` of them, of how
+    /// many;
     /// `None` if it has none, or the trace is that of several disks, which are replayed side by side.
     pub fn recorded(&self, limit: Span) -> Option<(Span, usize, usize)> {
         let replays = self.origins.iter().filter_map(|origin| match origin {

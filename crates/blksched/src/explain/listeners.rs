@@ -1,9 +1,50 @@
-//! The simplest listeners: one that ignores everything, and one that keeps everything.
+//! Who receives reasons; and the simplest receivers: one that ignores everything, and one that keeps everything.
 
 use alloc::vec::Vec;
 
-use super::{Listener, Reason};
+use super::{Index, Reason};
+use crate::request::{Dir, RequestId, Sector, SubmitterId};
 use crate::time::Instant;
+
+/// Receives every reason, in the order of events.
+pub trait Listener {
+    /// Called with `reason`, which applied at `at`.
+    fn hear(&mut self, at: Instant, reason: Reason);
+
+    /// False if there is no real listener: reasons are then not even made.
+    fn is_listening(&self) -> bool {
+        true
+    }
+
+    /// Called for [`Reason::Inserted`]. The reasons that every request has mostly arrive through methods of their own,
+    /// so that a listener whose cost matters need not tell them apart from all others. It must do the same in `hear`.
+    fn hear_inserted(
+        &mut self,
+        at: Instant,
+        rq: RequestId,
+        dir: Dir,
+        start: Sector,
+        sectors: u32,
+        submitter: SubmitterId,
+    ) {
+        self.hear(at, Reason::Inserted { rq, dir, start, sectors, submitter });
+    }
+
+    /// Called for [`Reason::Issued`].
+    fn hear_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
+        self.hear(at, Reason::Issued { rq, dir, sectors, submitter });
+    }
+
+    /// Called for [`Reason::Completed`].
+    fn hear_completed(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
+        self.hear(at, Reason::Completed { rq, dir, sectors, submitter });
+    }
+
+    /// Called for [`Reason::Searched`].
+    fn hear_searched(&mut self, at: Instant, index: Index, steps: u32) {
+        self.hear(at, Reason::Searched { index, steps });
+    }
+}
 
 /// There is no listener.
 #[derive(Clone, Copy, Debug, Default)]

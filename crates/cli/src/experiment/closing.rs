@@ -9,7 +9,7 @@ use super::{Answered, ExperimentArguments};
 use crate::output::{self, Paint, TableStyle};
 
 /// One experiment's line.
-pub(super) struct Line {
+pub(super) struct ClosingLine {
     pub(super) name: String,
     /// Published numbers that count.
     pub(super) numbers: usize,
@@ -23,12 +23,12 @@ pub(super) struct Line {
     pub(super) took: Duration,
 }
 
-impl Line {
-    fn of(answered: &Answered, is_as_built: bool) -> Line {
+impl ClosingLine {
+    fn of(answered: &Answered, is_as_built: bool) -> ClosingLine {
         let Answered { experiment, answer, took, .. } = answered;
         let rows: Vec<&PublishedRow> = experiment.rows().collect();
         let near = rows.iter().zip(answer.rows()).filter(|(row, ours)| row.is_counted() && row.is_near(ours.ours));
-        Line {
+        ClosingLine {
             name: experiment.name.clone(),
             numbers: rows.iter().filter(|row| row.is_counted()).count(),
             near: near.count(),
@@ -52,7 +52,7 @@ pub(super) fn text(arguments: &ExperimentArguments, answered: &[Answered]) -> St
         return String::new();
     }
     let is_as_built = arguments.seed.is_none() && arguments.seeds.is_none();
-    let lines: Vec<Line> = answered.iter().map(|one| Line::of(one, is_as_built)).collect();
+    let lines: Vec<ClosingLine> = answered.iter().map(|one| ClosingLine::of(one, is_as_built)).collect();
     let notes = [
         "beyond null: reproduced where a scheduler, a patch or a knob can move the number and a model without the \
          mail's subject misses it, as `--null` found with the seeds that come with the program; `-`: not known.",
@@ -63,7 +63,7 @@ pub(super) fn text(arguments: &ExperimentArguments, answered: &[Answered]) -> St
 }
 
 /// The table, with a line for the sum.
-pub(super) fn table(lines: &[Line], misses: &'static str) -> String {
+pub(super) fn table(lines: &[ClosingLine], misses: &'static str) -> String {
     let right = |key: &str, header: &str| Column { align: Align::Right, ..Column::words(key, header) };
     let columns = vec![
         Column::words("name", "experiment"),
@@ -75,15 +75,15 @@ pub(super) fn table(lines: &[Line], misses: &'static str) -> String {
         right("seconds", "seconds"),
     ];
     let mut table = Table::new("", columns);
-    let cells = |line: &Line| {
+    let cells = |line: &ClosingLine| {
         let beyond = line.beyond.map_or("-".to_owned(), |(beyond, movable)| format!("{beyond} of {movable}"));
         let [numbers, near, claims, misses] =
             [line.numbers, line.near, line.claims, line.misses].map(|count| count.to_string());
         [line.name.clone(), numbers, near, beyond, claims, misses, format!("{:.1}", line.took.as_secs_f64())]
     };
-    let sum = |of: fn(&Line) -> usize| lines.iter().map(of).sum();
+    let sum = |of: fn(&ClosingLine) -> usize| lines.iter().map(of).sum();
     let together = |of: fn((usize, usize)) -> usize| lines.iter().filter_map(|line| line.beyond).map(of).sum();
-    let all = Line {
+    let all = ClosingLine {
         name: "all".to_owned(),
         numbers: sum(|line| line.numbers),
         near: sum(|line| line.near),

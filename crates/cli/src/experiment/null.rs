@@ -7,15 +7,15 @@ use blksched::Catalogue;
 use blksched_measure::{Align, Cell, Column, Table};
 use blksched_simulate::experiment::{Arm, Beside, Experiment, Proof, PublishedRow, Skill, short};
 
-use super::closing::{self, Line};
-use super::{ExperimentArguments, Pages, each};
+use super::closing::{self, ClosingLine};
+use super::{ExperimentArguments, PageByPage, each};
 use crate::failure::Failure;
 use crate::output::{self, TableStyle};
 use crate::progress::Progress;
 use crate::quoted::quoted;
 
 /// An experiment that was run beside its nulls.
-struct Judged<'a> {
+struct NullJudged<'a> {
     beside: &'a Beside,
     arms: Vec<Arm>,
     skill: Skill,
@@ -31,7 +31,7 @@ pub(super) fn run(
     let seeds = |beside: &Beside| arguments.seeds.unwrap_or(beside.experiment.seeds);
     let progress = Progress::new(besides.iter().map(|beside| beside.runs() * seeds(beside) as usize).sum());
     let interrupted = crate::interrupt::noticed();
-    let (mut pages, mut lines, mut csv) = (Pages::default(), Vec::new(), CSV.to_owned());
+    let (mut pages, mut lines, mut csv) = (PageByPage::default(), Vec::new(), CSV.to_owned());
     for beside in &besides {
         let (began, experiment) = (Instant::now(), &beside.experiment);
         let seed = |nth: u32| experiment.first_seed.wrapping_add(u64::from(nth));
@@ -42,7 +42,7 @@ pub(super) fn run(
             .ok_or_else(|| Failure::Outside(format!("interrupted: {} has no null to compare with", experiment.name)))?;
         let arms = beside.arms(&outcomes);
         let skill = Skill::of(&beside.rows(), &arms);
-        let judged = Judged { beside, arms, skill };
+        let judged = NullJudged { beside, arms, skill };
         lines.push(line(&judged, began.elapsed()));
         match arguments.csv {
             true => csv += &judged.csv(),
@@ -58,9 +58,9 @@ pub(super) fn run(
     pages.last(&closing)
 }
 
-fn line(judged: &Judged<'_>, took: std::time::Duration) -> Line {
-    let Judged { beside, skill, .. } = judged;
-    Line {
+fn line(judged: &NullJudged<'_>, took: std::time::Duration) -> ClosingLine {
+    let NullJudged { beside, skill, .. } = judged;
+    ClosingLine {
         name: beside.experiment.name.clone(),
         numbers: skill.counted,
         near: skill.near,
@@ -75,9 +75,9 @@ fn right(key: &str, header: &str) -> Column {
     Column { align: Align::Right, ..Column::words(key, header) }
 }
 
-impl Judged<'_> {
+impl NullJudged<'_> {
     fn page(&self) -> String {
-        let Judged { beside, skill, .. } = self;
+        let NullJudged { beside, skill, .. } = self;
         let rows = beside.rows();
         let mut text = format!("{}: what its published numbers prove\n\n", beside.experiment.name);
         text += &output::render(&self.overview(&rows), TableStyle::Text);

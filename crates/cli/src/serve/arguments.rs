@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use blksched::Span;
-use blksched_serve::Depth;
+use blksched_serve::DepthChoice;
 use clap::{Args, Subcommand, ValueEnum};
 
 use crate::scene::some_time;
@@ -41,8 +41,8 @@ pub(crate) struct ServeArguments {
     pub(crate) set: Vec<String>,
     /// How many requests the disk gets at a time; a scheduler cannot reorder these. `auto` finds how many keep the disk
     /// busy and lets hardly more wait inside it
-    #[arg(long, value_name = "N|auto", default_value_t = Depth::Fixed(16))]
-    pub(crate) depth: Depth,
+    #[arg(long, value_name = "N|auto", default_value_t = DepthChoice::Fixed(16))]
+    pub(crate) depth: DepthChoice,
     /// A disk with its own scheduler, depth or knobs, as in flash,elevator=kyber,depth=64; its name is that in `disk=`,
     /// or its device number, with which the names in `ctl list` begin; may be repeated
     #[arg(long, value_name = "NAME[,elevator=E][,depth=N|auto][,KNOB=VALUE]…")]

@@ -51,7 +51,7 @@ fn disk(text: &str, arguments: &ServeArguments, catalogue: &Catalogue) -> Result
 
 #[cfg(test)]
 mod tests {
-    use blksched_serve::Depth;
+    use blksched_serve::DepthChoice;
     use clap::Parser;
 
     use super::*;
@@ -72,9 +72,9 @@ mod tests {
         let own = ["--disk=x,elevator=bfq,slice_idle=0", "--disk=y,depth=64,writes_starved=5"];
         let disks = read(&[&words[..], &own].concat()).unwrap();
         let shown = |at: usize| (disks[at].elevator.to_string(), disks[at].depth, disks[at].knobs.clone());
-        assert_eq!(shown(0), ("bfq".to_owned(), Depth::Fixed(4), vec![("slice_idle".to_owned(), 0)]));
+        assert_eq!(shown(0), ("bfq".to_owned(), DepthChoice::Fixed(4), vec![("slice_idle".to_owned(), 0)]));
         let knobs = vec![("fifo_batch".to_owned(), 3), ("writes_starved".to_owned(), 5)];
-        assert_eq!(shown(1), ("mq-deadline".to_owned(), Depth::Fixed(64), knobs));
+        assert_eq!(shown(1), ("mq-deadline".to_owned(), DepthChoice::Fixed(64), knobs));
     }
 
     #[test]

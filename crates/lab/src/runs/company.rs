@@ -8,7 +8,7 @@ use blksched_measure::{Series, Work};
 use blksched_simulate::Findings;
 use blksched_workloads::Plan;
 
-use super::outcome::Half;
+use super::half::Half;
 
 /// Rows that ran side by side.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,14 +1,15 @@
 //! The part of a run that a comparison keeps: its figures. Histograms and reasons are dropped when the run ends, so
 //! that each additional run takes only a few numbers per job.
 
-use blksched::{Dir, Instant, Span};
-use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Series, Work};
+use blksched::{Dir, Span};
+use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Work};
 use blksched_simulate::cpu::CpuReport;
 use blksched_simulate::{DiskShare, Findings, TraceHash};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::{GaveUp, Plan};
 
 use super::company::{Company, companies};
+use super::half::Half;
 
 /// The figures of one finished run.
 pub struct Outcome {
@@ -63,35 +64,6 @@ pub(crate) struct Done {
     pub(crate) clat: [f64; 5],
     /// What was done in each half of the run.
     pub(crate) halves: [Half; 2],
-}
-
-/// What was done in half of a run, or in another part of it, its warm-up left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Half {
-    /// I/Os per second.
-    pub(crate) iops: f64,
-    /// The mean latency \[ns\]; NaN if nothing was done.
-    pub(crate) mean: f64,
-}
-
-impl Half {
-    const NOTHING: Half = Half { iops: 0.0, mean: f64::NAN };
-
-    /// The halves of what these processes did from their warm-up to their end.
-    fn of(plan: &Plan, run: &Findings, members: &[usize], work: Work) -> [Half; 2] {
-        let mut series = Series::default();
-        members.iter().for_each(|&job| series.merge(&run.jobs[job].series[work as usize]));
-        let Some(first) = series.first() else { return [Half::NOTHING; 2] };
-        let ramp = members.iter().map(|&job| plan.jobs[job].report.ramp).max().unwrap_or_default();
-        let ended = |&job: &usize| run.jobs[job].exited.unwrap_or(Instant::ZERO + run.elapsed);
-        let (from, until) = (first + ramp, members.iter().map(ended).max().unwrap_or(first));
-        let half = until.since(from.min(until)) / 2;
-        let of = |from: Instant, until: Instant| {
-            let done = series.between(from, until);
-            Half { iops: done.ios as f64 / half.as_secs_f64().max(f64::MIN_POSITIVE), mean: done.mean() }
-        };
-        [of(from, from + half), of(from + half, until)]
-    }
 }
 
 impl Done {

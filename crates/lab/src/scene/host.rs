@@ -20,8 +20,8 @@ pub struct HostSettings {
     pub cpus: u32,
     /// What I/O costs them; `None` for nothing.
     pub cpu: Option<CpuPreset>,
-    /// How many hardware queues an NVMe drive or a virtual disk has, each with its own tags; `None` for those of an NVMe
-    /// drive that share them, and for a virtual disk with one.
+    /// How many hardware queues an NVMe drive or a virtual disk has, each with its own tags; `None` for those of an
+    /// NVMe drive that share them, and for a virtual disk with one.
     pub hardware_queues: Option<u32>,
     /// Which task runs first among those that a completion wakes.
     pub odds: RaceOdds,

@@ -262,7 +262,8 @@ impl BriefFrom<'_> {
         format!("--goal '{}'", gain.as_goal(name))
     }
 
-    /// "application: time to finish 1.30s instead of 14.9s; copy: …", without a full stop; what the goal asks for first.
+    /// "application: time to finish 1.30s instead of 14.9s; copy: …", without a full stop; what the goal asks for
+    /// first.
     fn figures(&self, contrasts: &[Contrast]) -> String {
         let key = self.action.map_or_else(Vec::new, |action| action.goal.objectives(&action.default));
         let mut contrasts: Vec<&Contrast> = contrasts.iter().collect();

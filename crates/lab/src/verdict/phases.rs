@@ -2,8 +2,8 @@
 //!
 //! **Rule** The times at which the same jobs run side by side are a phase ([`CompanyMeasure`]). In each, schedulers are
 //! compared as over the whole run, by the figures of the jobs that are there: rates as they are, of latencies the mean,
-//! of the time to finish the rate. Holm's correction covers all phases and schedulers. A phase that is less than a tenth
-//! of a run under the default says little and is left out.
+//! of the time to finish the rate. Holm's correction covers all phases and schedulers. A phase that is less than a
+//! tenth of a run under the default says little and is left out.
 
 use std::sync::Arc;
 

@@ -46,7 +46,7 @@ impl Lever {
     fn turned(self, trial: &Trial) -> Option<(String, Option<(String, Trial)>)> {
         if self == Depth {
             let depth = trial.surroundings.depth.unwrap_or_else(|| trial.disk.build(0).facts().depth);
-            let surroundings = Surroundings { depth: Some(depth / 2), ..trial.surroundings.clone() };
+            let surroundings = Surroundings { depth: Some(depth / 2), ..trial.surroundings };
             let next = (depth > 1).then(|| ((depth / 2).to_string(), Trial { surroundings, ..trial.clone() }));
             return Some((depth.to_string(), next));
         }

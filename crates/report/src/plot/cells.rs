@@ -82,8 +82,8 @@ const BARS: usize = 60;
 /// What lasts has a width, of one of so many pixels.
 const PIXELS: f64 = 400.0;
 
-/// The part of the runs that is shown \[ns\], the same in all panels: all of it, or the shortest middle part with as many
-/// bars as a panel can show.
+/// The part of the runs that is shown \[ns\], the same in all panels: all of it, or the shortest middle part with as
+/// many bars as a panel can show.
 pub(super) fn window(runs: &[RecordedRun]) -> (u64, u64) {
     let own = |run: &RecordedRun| {
         let most = BARS * run.lanes.len().max(1);

@@ -38,7 +38,7 @@ const UNUSUAL: u64 = 4;
 
 /// Commands that have a base of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CommandSort {
     /// Reads.
     Read,
     /// Writes.
@@ -48,20 +48,20 @@ pub(super) enum Kind {
 /// Commands that take about as long as each other: of one kind, and of one power of two of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Like {
-    kind: Kind,
+    kind: CommandSort,
     length: usize,
 }
 
 impl Like {
     /// Commands of this kind and about this length \[sectors\].
-    pub(super) fn of(kind: Kind, sectors: u32) -> Like {
+    pub(super) fn of(kind: CommandSort, sectors: u32) -> Like {
         Like { kind, length: (sectors.max(1).ilog2() as usize).min(LENGTHS - 1) }
     }
 }
 
 /// What it does now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum VegasPhase {
     /// One command at a time, to learn the base; then this depth.
     Alone { then: u32 },
     /// It doubles.
@@ -72,7 +72,7 @@ enum Phase {
 
 /// The commands since the last decision.
 #[derive(Clone, Copy, Debug, Default)]
-struct Seen {
+struct VegasWindow {
     count: u64,
     took: u64,
     /// What they would have taken alone.
@@ -87,19 +87,19 @@ struct Seen {
 pub(super) struct AutoDepth {
     depth: u32,
     most: u32,
-    phase: Phase,
+    phase: VegasPhase,
     base: [[Option<Span>; LENGTHS]; 2],
     /// The commands that were alone on purpose, since the phase began.
     alone: Vec<(Like, Span)>,
     /// When a command was last alone.
     alone_at: Instant,
-    seen: Seen,
+    seen: VegasWindow,
 }
 
 impl AutoDepth {
     /// For a disk that nothing is known of and that takes at most so many.
     pub(super) fn new(now: Instant, most: u32) -> AutoDepth {
-        let phase = Phase::Alone { then: 1 };
+        let phase = VegasPhase::Alone { then: 1 };
         AutoDepth {
             depth: 1,
             most: most.max(1),
@@ -107,7 +107,7 @@ impl AutoDepth {
             base: [[None; LENGTHS]; 2],
             alone: Vec::new(),
             alone_at: now,
-            seen: Seen::default(),
+            seen: VegasWindow::default(),
         }
     }
 
@@ -119,7 +119,7 @@ impl AutoDepth {
     /// A command is done. It had the disk together with `in_flight` commands, itself included, when it began;
     /// `limited` says whether requests wait for the depth.
     pub(super) fn done(&mut self, now: Instant, like: Like, took: Span, in_flight: u32, limited: bool) {
-        if let Phase::Alone { then } = self.phase {
+        if let VegasPhase::Alone { then } = self.phase {
             if in_flight == 1 {
                 self.alone_at = now;
                 self.alone.push((like, took));
@@ -127,7 +127,7 @@ impl AutoDepth {
             if self.alone.len() as u64 >= SAMPLES {
                 self.learn();
                 self.depth = then;
-                self.phase = if then == 1 { Phase::Grows } else { Phase::Keeps };
+                self.phase = if then == 1 { VegasPhase::Grows } else { VegasPhase::Keeps };
             }
             return;
         }
@@ -138,8 +138,8 @@ impl AutoDepth {
         }
         let known = *base;
         if now.since(self.alone_at) >= STALE {
-            self.phase = Phase::Alone { then: self.depth };
-            (self.depth, self.seen, self.alone_at) = (1, Seen::default(), now);
+            self.phase = VegasPhase::Alone { then: self.depth };
+            (self.depth, self.seen, self.alone_at) = (1, VegasWindow::default(), now);
             return;
         }
         let Some(base) = known else { return };
@@ -166,15 +166,15 @@ impl AutoDepth {
     }
 
     fn decide(&mut self) {
-        let Seen { count, took, base, in_flight, limited } = core::mem::take(&mut self.seen);
+        let VegasWindow { count, took, base, in_flight, limited } = core::mem::take(&mut self.seen);
         // In hundredths.
         let waiting = 100 * took.saturating_sub(base) / took.max(1) * in_flight / count;
         let (few, many) = (waiting < 100 * FEW && limited, waiting > 100 * MANY);
         let depth = match self.phase {
-            Phase::Grows if waiting <= 100 * QUEUES && limited => self.depth * 2,
+            VegasPhase::Grows if waiting <= 100 * QUEUES && limited => self.depth * 2,
             // It has just doubled, perhaps beyond the knee.
-            Phase::Grows if waiting > 100 * QUEUES => {
-                self.phase = Phase::Keeps;
+            VegasPhase::Grows if waiting > 100 * QUEUES => {
+                self.phase = VegasPhase::Keeps;
                 self.depth
             }
             _ if few => self.depth + 1,
@@ -211,9 +211,9 @@ mod tests {
             let per_cent = 100 - noise + (random >> 33) % (2 * noise + 1);
             let took = disk.latency(depth) * per_cent / 100;
             *now += took / u64::from(depth);
-            auto.done(*now, Like::of(Kind::Read, 8), took, depth, true);
+            auto.done(*now, Like::of(CommandSort::Read, 8), took, depth, true);
             if nth >= commands / 2 {
-                if matches!(auto.phase, Phase::Alone { .. }) {
+                if matches!(auto.phase, VegasPhase::Alone { .. }) {
                     alone += 1;
                 } else {
                     (least, most) = (least.min(auto.depth()), most.max(auto.depth()));
@@ -271,7 +271,7 @@ mod tests {
             // All that is in the disk waits for it.
             for _ in 0..before {
                 now += long / u64::from(before);
-                auto.done(now, Like::of(Kind::Read, 8), long, before, true);
+                auto.done(now, Like::of(CommandSort::Read, 8), long, before, true);
             }
             let grown = after >= 5_000;
             assert!(!grown || auto.depth() + 2 >= before, "after {after}: {before} to {}", auto.depth());
@@ -294,7 +294,7 @@ mod tests {
         ) {
             let (mut auto, mut now) = (AutoDepth::new(Instant::ZERO, most), Instant::ZERO);
             for (took, in_flight, sectors, bits) in odd {
-                let kind = if bits & 1 == 0 { Kind::Read } else { Kind::Write };
+                let kind = if bits & 1 == 0 { CommandSort::Read } else { CommandSort::Write };
                 now += Span::from_ns(took);
                 auto.done(now, Like::of(kind, sectors), Span::from_ns(took), in_flight, bits & 2 == 0);
                 proptest::prop_assert!((1..=most).contains(&auto.depth()));
@@ -311,26 +311,26 @@ mod tests {
         let (mut auto, mut now) = (AutoDepth::new(Instant::ZERO, 1024), Instant::ZERO);
         for _ in 0..100_000 {
             now += Span::from_us(500);
-            auto.done(now, Like::of(Kind::Write, 8), Span::from_us(100), 1, false);
+            auto.done(now, Like::of(CommandSort::Write, 8), Span::from_us(100), 1, false);
         }
-        assert_eq!((auto.depth(), auto.phase), (1, Phase::Grows), "nothing ever waited");
+        assert_eq!((auto.depth(), auto.phase), (1, VegasPhase::Grows), "nothing ever waited");
         // Longer ones have a base of their own: these are no sign of a queue.
         for _ in 0..1000 {
             now += Span::from_us(500);
-            auto.done(now, Like::of(Kind::Write, 2048), Span::from_us(3000), 1, true);
+            auto.done(now, Like::of(CommandSort::Write, 2048), Span::from_us(3000), 1, true);
         }
         assert!(auto.depth() > 1);
         // Reads that were never alone say nothing, until they have been.
         let before = auto.depth();
         for _ in 0..100 {
-            auto.done(now, Like::of(Kind::Read, 8), Span::from_ms(9), before, true);
+            auto.done(now, Like::of(CommandSort::Read, 8), Span::from_ms(9), before, true);
         }
         assert_eq!(auto.depth(), before);
         now += STALE;
-        auto.done(now, Like::of(Kind::Read, 8), Span::from_ms(9), before, true);
+        auto.done(now, Like::of(CommandSort::Read, 8), Span::from_ms(9), before, true);
         assert_eq!(auto.depth(), 1, "they are alone for a moment");
         for _ in 0..SAMPLES {
-            auto.done(now, Like::of(Kind::Read, 8), Span::from_ms(9), 1, true);
+            auto.done(now, Like::of(CommandSort::Read, 8), Span::from_ms(9), 1, true);
         }
         assert_eq!(auto.depth(), before);
     }

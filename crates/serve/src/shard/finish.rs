@@ -7,7 +7,7 @@ use blksched::{Op, Outcome};
 use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
-use super::auto_depth::{Kind, Like};
+use super::auto_depth::{CommandSort, Like};
 use super::issue::{Flight, Modelled, Suspect};
 use super::work::ChangeStage;
 use super::{Shard, flush};
@@ -257,8 +257,8 @@ impl Shard {
     fn learn_depth(&mut self, flight: &Flight) {
         let Some(auto) = &mut self.auto_depth else { return };
         let kind = match flight.command.op {
-            Op::Read => Kind::Read,
-            Op::Write => Kind::Write,
+            Op::Read => CommandSort::Read,
+            Op::Write => CommandSort::Write,
             _ => return,
         };
         if flight.error.is_some() {

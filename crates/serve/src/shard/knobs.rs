@@ -8,7 +8,7 @@ use blksched_text::units::number_or_letter;
 use super::Shard;
 use super::auto_depth::AutoDepth;
 use crate::caps::Limit;
-use crate::config::{Depth, Shares, with_class, with_level};
+use crate::config::{DepthChoice, Shares, with_class, with_level};
 use crate::latency::{BOUNDS_US, KINDS};
 use crate::orders::Question;
 use crate::policies::{OF_DISK, OF_TENANT as FILES_OF_TENANT};
@@ -136,7 +136,7 @@ impl Shard {
         let most = self.queue.header().queue.depth;
         if value == "auto" {
             if self.setting.shares == Shares::ByScheduler {
-                return Err(format!("queue/depth: {}", Depth::NEEDS_TURNS));
+                return Err(format!("queue/depth: {}", DepthChoice::NEEDS_TURNS));
             }
             self.find_depth(self.model.as_ref().map_or(most, |model| model.facts().depth.min(most)));
             return Ok(());
@@ -152,7 +152,7 @@ impl Shard {
         let (_, shares) = found.ok_or_else(|| format!("queue/shares: expected time or scheduler, not `{value}`"))?;
         self.may_keep(shares).map_err(|why| format!("queue/shares: {why}"))?;
         if shares == Shares::ByScheduler && self.auto_depth.is_some() {
-            return Err(format!("queue/shares: {}; set queue/depth first", Depth::NEEDS_TURNS));
+            return Err(format!("queue/shares: {}; set queue/depth first", DepthChoice::NEEDS_TURNS));
         }
         self.setting.shares = shares;
         // What waits for its turn moves to where it waits now.

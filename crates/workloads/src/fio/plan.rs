@@ -162,7 +162,7 @@ fn cloned(jobs: &[JobSection], disk: u64) -> Result<(Vec<JobClone<'_>>, Files), 
 }
 
 /// A job whose process does not count in sectors, as it counts.
-struct Counted<'a> {
+struct CountedJob<'a> {
     job: Cow<'a, JobSection>,
     regions: Regions,
     files: Arc<CountedFiles>,
@@ -174,7 +174,7 @@ fn counted<'a>(
     real: &Regions,
     extents: &[layout::FileExtent],
     needs: &[Need],
-) -> Result<Option<Counted<'a>>, Problem> {
+) -> Result<Option<CountedJob<'a>>, Problem> {
     let grain = Grain::of(&clone.job.settings);
     if !grain.is_fine() {
         return Ok(None);
@@ -188,7 +188,7 @@ fn counted<'a>(
     regions.all.iter_mut().zip(&real.all).for_each(|(region, real)| region.bytes = amount(real.bytes));
     let mut starts: Vec<Sector> = extents.iter().map(|extent| Sector(extent.start / SECTOR_BYTES)).collect();
     starts.sort();
-    Ok(Some(Counted { job, regions, files: Arc::new(CountedFiles { grain, starts }) }))
+    Ok(Some(CountedJob { job, regions, files: Arc::new(CountedFiles { grain, starts }) }))
 }
 
 /// What depends on the jobs before: groups, rows, which to wait for.
@@ -209,7 +209,7 @@ impl JobOrder {
         clone: &JobClone<'_>,
         file: &str,
         regions: &Regions,
-        counted: Option<&Counted<'_>>,
+        counted: Option<&CountedJob<'_>>,
     ) -> (JobPlan, Script) {
         let s = &clone.job.settings;
         let mut begins_group = self.processes == 0;
@@ -360,7 +360,7 @@ fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> Ope
 fn buffering(
     s: &Settings,
     mut files: Vec<OpenFile>,
-    counted: Option<&Counted<'_>>,
+    counted: Option<&CountedJob<'_>>,
     pass: u64,
     on_files: bool,
 ) -> Option<Buffering> {

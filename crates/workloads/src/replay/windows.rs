@@ -1,8 +1,8 @@
 //! Windows of a recording: what is replayed of a trace that is too long to be replayed whole.
 //!
-//! **Rule** The recording is divided into equal parts, and in each a window is drawn: so every stretch of it may be seen
-//! and all of it is represented (stratified sampling). The windows are replayed one directly after the other. What was
-//! in flight where a window begins is not: its first I/Os find a disk that is busy with the end of the one before.
+//! **Rule** The recording is divided into equal parts, and in each a window is drawn: so every stretch of it may be
+//! seen and all of it is represented (stratified sampling). The windows are replayed one directly after the other. What
+//! was in flight where a window begins is not: its first I/Os find a disk that is busy with the end of the one before.
 
 use blksched::Span;
 use rand::{RngExt as _, SeedableRng as _};

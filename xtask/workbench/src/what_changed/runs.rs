@@ -54,7 +54,8 @@ impl Lane {
         let newest = contenders("--elevators", &[scheduler.to_owned()], &[], &Catalogue::builtin())?;
         let length = stage.length(&scene, &newest[0], 1.0)?;
         let length = Length { limit: length.limit / PART, warm_up: length.warm_up / PART, ..length };
-        let (comparison, stage) = (Comparison::of(scene, SEEDS), stage.cut(length));
+        let stage = stage.cut(length, &scene);
+        let comparison = Comparison::of(scene, SEEDS);
         let [scheduler, load, disk] = [scheduler, load, disk].map(str::to_owned);
         Ok(Lane { scheduler, load, disk, comparison, stage, limit: length.limit })
     }
