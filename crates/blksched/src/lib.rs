@@ -153,10 +153,13 @@ pub mod reasons {
 
 /// Further settings of a queue's surroundings beside [`Limits`]: slots, tags, the device's driver, throttling.
 pub mod surroundings {
-    pub use crate::cgroup::files::FileError;
+    pub use crate::cgroup::blk_iocost::Overflows;
+    pub use crate::cgroup::blk_ioprio::PrioClass;
+    pub use crate::cgroup::files::{CostQos, Ctrl, FileError, MaxKey, QosKey, Written};
     pub use crate::queue::{
         DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Pool, WakeRule, Wakes, mq, rq_qos, wbt,
     };
+    pub use crate::request::Request;
 }
 
 /// Errors in text that people write, and releases that decide alike.

@@ -39,7 +39,13 @@ pub fn add(grid: &mut ResultGrid, name: &str, text: &str) -> Result<(), String> 
             grid.left_out += rows.len();
             continue;
         };
-        grid.attached = grid.attached.or_else(|| options.attached());
+        match (grid.attached, options.attached()) {
+            (Some(before), Some(here)) if before != here => {
+                let (before, here) = (before.word(), here.word());
+                return Err(format!("{name}: job {job} is on a drive attached by {here}, others on one by {before}"));
+            }
+            (before, here) => grid.attached = before.or(here),
+        }
         for dir in Dir::BOTH {
             let (word, work) = if dir == Dir::Read { ("read", Work::Read) } else { ("write", Work::Write) };
             let sides = rows.iter().filter_map(|row| row.side(work));

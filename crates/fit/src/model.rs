@@ -94,7 +94,8 @@ pub struct DriveModel {
 const STALL_EVERY: u32 = 64;
 /// With fewer commands a controller that gathers completions does not: one RAID controller (docs/disks.md).
 const COALESCING_FROM: u32 = 3;
-/// What a fit to the simulator's own results comes within (`tests/hidden.rs`), and so a fitted value's plausible range.
+/// What a fit to the simulator's own results comes within (`tests/hidden.rs`: a command, a page and the work of a
+/// process), and so such a value's plausible range. For the others it was not tried how near a fit comes.
 const PLAUSIBLE: f64 = 1.12;
 /// What a page takes to be read, and an upper page more, where no load shows it \[us\].
 const READ_US: f64 = 60.0;
@@ -245,8 +246,8 @@ impl DriveModel {
             (self.value(Knowledge::Read, READ_US) - self.value(Knowledge::Spread, LEAST_SPREAD_US) / 4.0).max(0.1);
         let high_page = self.value(Knowledge::Read, READ_US) + self.value(Knowledge::Spread, LEAST_SPREAD_US);
         let line = |known: &Parameter| {
-            // A list has no ends of one value, and the host's value is not in the file.
-            if matches!(known.key, Knowledge::Spread | Knowledge::Submit) {
+            // A list has no ends of one value, the host's value is not in the file, and of the others it is not known.
+            if !matches!(known.key, Knowledge::Command | Knowledge::Read) {
                 return None;
             }
             let (mut low, mut high) = (known.value / PLAUSIBLE, known.value * PLAUSIBLE);
@@ -256,7 +257,10 @@ impl DriveModel {
             Some(format!("{} = \"{} to {}\"\n", known.key.key(), us(low), us(high)))
         };
         let lines: String = self.parameters.iter().filter_map(line).collect();
-        format!("\n# A fit to the simulator's own results comes within 12 % of such values.\n[fit]\n{lines}")
+        format!(
+            "\n# A fit to the simulator's own results comes within 12 % of these; for the others it was not tried.\n\
+             [fit]\n{lines}"
+        )
     }
 
     fn is_nvme(&self) -> bool {

@@ -133,9 +133,11 @@ impl<'a> Runs<'a> {
     /// # Errors
     /// If a run stands still.
     pub fn until_sure(&mut self, goal: &Goal) -> Result<(), Error> {
+        if !self.comparison.until_sure {
+            return Ok(());
+        }
         let budget = self.comparison.budget.unwrap_or(MOST_SEEDS);
-        let looks = if self.comparison.until_sure { LOOKS } else { 1 };
-        for _ in 1..looks {
+        for _ in 1..LOOKS {
             self.undecided = !self.is_decided(goal);
             if !self.undecided || self.seeds * 2 > budget || self.watch.is_interrupted() {
                 break;

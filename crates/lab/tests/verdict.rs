@@ -185,6 +185,7 @@ fn where_jobs_come_and_go_each_phase_has_its_verdict() {
         Comparison { elevators, ..Comparison::of(scene, 5) }.answer().unwrap().verdict
     };
     let verdict = of(&text);
+    eprintln!("DBG {}", verdict.brief);
     let jobs: Vec<Vec<&str>> =
         verdict.phases.iter().map(|phase| phase.jobs.iter().map(String::as_str).collect()).collect();
     // The reader's first block is there before the writer's.

@@ -42,13 +42,13 @@ fn on_the_mails_load_it_is_the_moved_batch_that_filled_the_drives_cache_and_fifo
         "a batch of writes, chosen at once, filled the drive's cache",
         "fifo_batch = 64 decides; 32 helps",
     );
-    // At 16 no batch is longer than one write behind a read: another value changes little.
-    let short = Scene { set: vec!["fifo_batch=16".to_owned()], ..horror() };
+    // With shorter batches it is the same cause, and takes less.
+    let short = Scene { set: vec!["deadline.fifo_batch=16".to_owned()], ..horror() };
     blames(
         &explained(&short, "deadline@2.5.38", "10s"),
         "dd",
         "filled the drive's cache",
-        "fifo_batch = 16 decides; 8 changes little",
+        "fifo_batch = 16 decides; 8 helps",
     );
 }
 
@@ -101,7 +101,7 @@ const BESIDE_BULK: &str = "\
 #[test]
 fn beside_a_stream_under_cfq_it_is_the_streams_slice() {
     let found = explained(&jobs(BESIDE_A_STREAM, "hdd-7200"), "cfq", "5s");
-    blames(&found, "stream", "held its turn", "slice_sync = 100ms decides");
+    blames(&found, "stream", "held its turn", "slice_sync = 100ms; 50ms changes little");
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_log_beside_a_reader_under_cfq_waits_for_the_readers_slice() {
 #[test]
 fn a_reader_beside_a_stream_without_a_scheduler_waits_in_the_drive() {
     let found = explained(&jobs(BESIDE_A_STREAM, "hdd-7200"), "none", "5s");
-    blames(&found, "stream", "ahead of it in the drive", "queue_depth = 32 decides");
+    blames(&found, "stream", "ahead of it in the drive", "queue_depth = 31; 15 changes little");
 }
 
 #[test]

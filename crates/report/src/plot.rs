@@ -250,6 +250,7 @@ mod tests {
         let text = svg(&runs, PlotKind::Timeline).unwrap();
         assert_eq!(text.matches("(of 0.0)").count(), 2, "both panels say that they show a part");
         assert!(!text.contains("width=\"0\""), "a batch that cannot be seen");
+        assert!(text.matches("fill=\"#7A7A7A\"").count() >= 50, "the batches of the first");
         for colour in ["#0072B2", "#D55E00"] {
             let bars = text.matches(&format!("fill=\"{colour}\"")).count();
             assert!(bars <= 1, "a batch of writes has a process's colour: {bars} × {colour}");

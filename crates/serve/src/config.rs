@@ -123,7 +123,7 @@ impl DepthChoice {
     pub const RANGE: core::ops::RangeInclusive<u32> = 1..=1024;
     /// Why a disk cannot find its depth.
     pub const NEEDS_TURNS: &str =
-        "a depth that is found needs the shares `time`: a scheduler that keeps them is given one";
+        "`depth auto` works only with the shares `time`; with the shares `scheduler` give a number";
 }
 
 impl fmt::Display for DepthChoice {
@@ -141,7 +141,8 @@ impl std::str::FromStr for DepthChoice {
     fn from_str(text: &str) -> Result<DepthChoice, String> {
         let number = || text.parse().ok().filter(|depth| DepthChoice::RANGE.contains(depth)).map(DepthChoice::Fixed);
         let depth = if text == "auto" { Some(DepthChoice::Auto) } else { number() };
-        depth.ok_or_else(|| format!("expected 1..=1024 or auto, not `{text}`"))
+        let (least, most) = (DepthChoice::RANGE.start(), DepthChoice::RANGE.end());
+        depth.ok_or_else(|| format!("expected {least}..={most} or auto, not `{text}`"))
     }
 }
 

@@ -50,8 +50,8 @@ impl Plan {
         (0..self.jobs.len()).map(counts).max().unwrap_or(Span::ZERO)
     }
 
-    /// The processes that run at the same time, by their places in `jobs`: one set, unless some begin only when others
-    /// have ended.
+    /// The processes that run at the same time, by their places in `jobs`: one set, unless some begin only when all
+    /// those before them have ended.
     ///
     /// ```
     /// use blksched_workloads::fio::JobFile;
@@ -65,7 +65,11 @@ impl Plan {
             sets.resize(sets.len().max(nth as usize + 1), Vec::new());
             sets[nth as usize].push(job);
         }
-        sets
+        // Who waits for a part of those before it may run beside the others: they are no sets then.
+        let waits = |later: &[usize], before: &[usize]| {
+            later.iter().all(|job| before.iter().all(|before| self.waits_for(*job, *before)))
+        };
+        if sets.windows(2).all(|two| waits(&two[1], &two[0])) { sets } else { vec![(0..self.jobs.len()).collect()] }
     }
 
     /// How many phases that a `runtime` may end come before each process begins.

@@ -297,8 +297,7 @@ impl Plan {
     }
 
     /// How long its recordings last, and how many of their I/Os are submitted in the first `limit` of them, of how
-    /// many;
-    /// `None` if it has none, or the trace is that of several disks, which are replayed side by side.
+    /// many; `None` if it has none, or the trace is that of several disks, which are replayed side by side.
     pub fn recorded(&self, limit: Span) -> Option<(Span, usize, usize)> {
         let replays = self.origins.iter().filter_map(|origin| match origin {
             Origin::Replay { replay, .. } => Some(replay),
@@ -316,11 +315,20 @@ impl Plan {
     /// Leaves only what lies in these windows of its recordings.
     ///
     /// # Errors
-    /// If a temporary file cannot be written or read.
+    /// If a recording begins later than the run (its windows would not be those of the others), or a temporary file
+    /// cannot be written or read; nothing has changed then.
     pub fn within(&mut self, windows: &Windows) -> Result<(), String> {
-        for origin in &mut self.origins {
-            if let Origin::Replay { replay, .. } = origin {
-                *replay = replay.within(windows)?;
+        let part = |origin: &Origin| match origin {
+            Origin::Replay { replay, .. } if replay.at > Instant::ZERO => {
+                Err("a recording with `start=` has no windows".to_owned())
+            }
+            Origin::Replay { replay, .. } => replay.within(windows).map(Some),
+            Origin::Job(_) | Origin::Program { .. } => Ok(None),
+        };
+        let parts: Vec<Option<Replay>> = self.origins.iter().map(part).collect::<Result<_, String>>()?;
+        for (origin, part) in self.origins.iter_mut().zip(parts) {
+            if let (Origin::Replay { replay, .. }, Some(part)) = (origin, part) {
+                *replay = part;
             }
         }
         Ok(())

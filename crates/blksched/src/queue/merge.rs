@@ -6,6 +6,11 @@
 //! docs/behaviour/elevators-4.20.md#e420 (4.20), docs/formats/transcripts-6.1.md "Merging".
 //! **In the kernel** `elv_merge`, `elv_rq_merge_ok`, `blk_rq_merge_ok`, `REQ_NOMERGE`.
 
+#![doc(alias = "elv_merge")]
+#![doc(alias = "elv_rq_merge_ok")]
+#![doc(alias = "blk_rq_merge_ok")]
+#![doc(alias = "REQ_NOMERGE")]
+
 use crate::answer::Insert;
 use crate::explain::End;
 use crate::request::{Bio, Links, NONE, Request, RequestId, Requests, Sector};

@@ -10,6 +10,10 @@
 //! **Origin** docs/behaviour/blk-mq-6.x.md#t.
 //! **In the kernel** `blk_mq_tags`, `blk_mq_tag_set`, `hctx`.
 
+#![doc(alias = "blk_mq_tags")]
+#![doc(alias = "blk_mq_tag_set")]
+#![doc(alias = "hctx")]
+
 pub mod tag_map;
 pub mod tag_set;
 pub mod wait_queues;

@@ -8,6 +8,10 @@
 //! **Origin** docs/behaviour/blk-mq-6.x.md#p.3.
 //! **In the kernel** `rq_qos`, `rq_qos_throttle`, `rq_qos_done`, `rq_qos_ops`.
 
+#![doc(alias = "rq_qos_throttle")]
+#![doc(alias = "rq_qos_done")]
+#![doc(alias = "rq_qos_ops")]
+
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::Any;

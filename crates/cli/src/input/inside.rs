@@ -87,8 +87,7 @@ fn result_of_fio(name: &str, text: &str) -> Option<FoundJob> {
     }
     last?;
     let version = result.version.as_deref().unwrap_or_default();
-    let told =
-        format!("{name}: the job is that of {version}'s result, and what it measured stands beside what is predicted");
+    let told = format!("{name}: the job is that of {version}'s result");
     Some(FoundJob { text: Text { name: name.to_owned(), text: job }, told, result: Some(result) })
 }
 

@@ -10,12 +10,17 @@ use blksched_workloads::Plan;
 
 use super::half::Half;
 
+/// Phases of more rows than these are no phases to a reader.
+const MOST_ROWS: usize = 32;
+/// A phase of a smaller part of the run says nothing.
+const LEAST: f64 = 0.02;
+
 /// Rows that ran side by side.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Company {
     /// The rows, in order.
     pub(crate) rows: Vec<usize>,
-    /// The part of the run in which they did, and nobody else.
+    /// The part of the run in which they did, and nobody else, their warm-up left out.
     pub(crate) part: f64,
     /// What each of them did in that time, by [`Work`].
     pub(crate) done: Vec<[Half; 4]>,
@@ -24,20 +29,36 @@ pub(crate) struct Company {
 /// From when to when a row was there.
 type Stay = (Instant, Instant);
 
-/// All companies of a run, in the order in which they first met; empty if nobody came or went.
+/// All companies of a run, in the order in which they first met; empty if nobody came or went, or if there are too many
+/// rows.
 pub(crate) fn companies(plan: &Plan, run: &Findings) -> Vec<Company> {
     let rows = plan.members_by_row();
+    if rows.len() > MOST_ROWS {
+        return Vec::new();
+    }
     let stays: Vec<Option<Stay>> = rows.iter().map(|members| stay(run, members)).collect();
+    let begins: Vec<Instant> =
+        rows.iter().zip(&stays).map(|(members, stay)| counts_from(plan, members, *stay)).collect();
     let sets = sets(&stays);
     if sets.len() < 2 {
         return Vec::new();
     }
     let of = |(set, times): (Vec<usize>, Vec<Stay>)| {
-        let done = set.iter().map(|&row| done(plan, run, (&rows[row], stays[row]), &times)).collect();
+        let from = set.iter().map(|&row| begins[row]).max().unwrap_or(Instant::ZERO);
+        let times: Vec<Stay> = times.into_iter().map(|(begin, until)| (begin.max(from).min(until), until)).collect();
         let part = length(&times).as_secs_f64() / run.elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
-        Company { rows: set, part, done }
+        (part >= LEAST).then(|| {
+            let done = set.iter().map(|&row| done(run, &rows[row], &times)).collect();
+            Company { rows: set, part, done }
+        })
     };
-    sets.into_iter().map(of).collect()
+    sets.into_iter().filter_map(of).collect()
+}
+
+/// From when on what these processes do counts.
+fn counts_from(plan: &Plan, members: &[usize], stay: Option<Stay>) -> Instant {
+    let ramp = members.iter().map(|&job| plan.jobs[job].report.ramp).max().unwrap_or_default();
+    stay.map_or(Instant::ZERO, |(from, _)| from + ramp)
 }
 
 /// `None` if it did nothing.
@@ -69,22 +90,19 @@ fn length(times: &[Stay]) -> Span {
     times.iter().fold(Span::ZERO, |sum, (from, until)| sum + until.since(*from))
 }
 
-/// What these processes did in these times, their warm-up left out.
-fn done(plan: &Plan, run: &Findings, (members, stay): (&[usize], Option<Stay>), times: &[Stay]) -> [Half; 4] {
-    let ramp = members.iter().map(|&job| plan.jobs[job].report.ramp).max().unwrap_or_default();
-    let counts_from = stay.map_or(Instant::ZERO, |(from, _)| from + ramp);
-    let times: Vec<Stay> = times.iter().map(|&(from, until)| (from.max(counts_from).min(until), until)).collect();
+/// What these processes did in these times, which are not empty.
+fn done(run: &Findings, members: &[usize], times: &[Stay]) -> [Half; 4] {
     Work::ALL.map(|work| {
         let mut series = Series::default();
         members.iter().for_each(|&job| series.merge(&run.jobs[job].series[work as usize]));
         let (mut ios, mut latency) = (0, 0.0);
-        for &(from, until) in &times {
+        for &(from, until) in times {
             let stretch = series.between(from, until);
             ios += stretch.ios;
             latency += if stretch.ios == 0 { 0.0 } else { stretch.mean() * stretch.ios as f64 };
         }
         let mean = if ios == 0 { f64::NAN } else { latency / ios as f64 };
-        Half { iops: ios as f64 / length(&times).as_secs_f64().max(f64::MIN_POSITIVE), mean }
+        Half { iops: ios as f64 / length(times).as_secs_f64().max(f64::MIN_POSITIVE), mean }
     })
 }
 

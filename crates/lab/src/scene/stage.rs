@@ -163,7 +163,14 @@ impl Stage {
             return length;
         }
         let part = first as f64 / all as f64;
-        Length { limit: Span::from_ns((lasts.as_ns() as f64 * part) as u64).max(Span::from_ms(1)), ..length }
+        if first == 0 {
+            return length;
+        }
+        let exact = Span::from_ns((lasts.as_ns() as f64 * part) as u64);
+        // A length that can be read: whole seconds, or milliseconds of a short one.
+        let unit = if exact < Span::from_secs(10) { Span::from_ms(1) } else { Span::from_secs(1) };
+        let units = exact.as_ns() / unit.as_ns();
+        Length { limit: unit * units.max(1), ..length }
     }
 
     /// The same with io.latency among the contenders: it takes seconds to settle, which are added to the warm-up.
@@ -223,9 +230,13 @@ impl Stage {
     pub fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
         let cpus = scene.host.cpus as usize;
         let kind = scene.attached.unwrap_or(self.disk.attached);
-        let others = scene.host.hardware_queues.filter(|_| kind != Attached::Nvme);
+        let others = scene.host.hardware_queues.filter(|_| !kind.has_hardware_queues());
         let others = others.map(|_| {
-            format!("--host nr_hw_queues changes nothing: {} is attached by {}, not nvme", self.disk.name, kind.word())
+            format!(
+                "--host nr_hw_queues changes nothing: {} is attached by {}, not nvme or virtio",
+                self.disk.name,
+                kind.word()
+            )
         });
         let jobs = || self.plan.jobs.iter().filter(|job| job.cpus_allowed != CpuSet::ALL && job.number == 0);
         if scene.host.cpu.is_none() {

@@ -67,8 +67,12 @@ impl fmt::Display for FigureCause {
         let (dir, here, base) = (self.dir, shown(self.here), shown(self.base));
         match &self.waits_for {
             None => write!(f, "a {dir} now spends {here} inside the disk ({base} before)"),
-            Some(what) if self.here < NOTHING => write!(f, "no {dir} waits for {what}; there each does, for {base}"),
-            Some(what) if self.base < NOTHING => write!(f, "a {dir} waits {here} for {what}; there none does"),
+            Some(what) if self.here < NOTHING => {
+                write!(f, "no {dir} waits for {what}; under the default each does, for {base}")
+            }
+            Some(what) if self.base < NOTHING => {
+                write!(f, "a {dir} waits {here} for {what}; under the default none does")
+            }
             Some(what) => write!(f, "a {dir} waits {here} for {what}, not {base}"),
         }
     }

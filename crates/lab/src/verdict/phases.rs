@@ -3,7 +3,7 @@
 //! **Rule** The times at which the same jobs run side by side are a phase ([`CompanyMeasure`]). In each, schedulers are
 //! compared as over the whole run, by the figures of the jobs that are there: rates as they are, of latencies the mean,
 //! of the time to finish the rate. Holm's correction covers all phases and schedulers. A phase that is less than a
-//! tenth of a run under the default says little and is left out.
+//! tenth of a run under one of the two says little and is left out.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::Goal;
 use crate::verdict::score::{WORTH_IT, scores_by_seed};
 
-/// The least part of a run under the default.
+/// The least part of a run, under each of those that are compared.
 const LEAST: f64 = 0.1;
 /// More phases than these are counted.
 const SAID: usize = 4;
@@ -45,15 +45,16 @@ pub fn phases(goal: &Goal, measured: &[Arc<Measured>], proposed: Option<&Challen
         |here: &&Arc<Measured>| here.is_present() && proposed.is_none_or(|one| Arc::ptr_eq(here, &one.scheduler));
     let others: Vec<&Arc<Measured>> = others.iter().filter(concerned).collect();
     let score = |company: &CompanyMeasure, here: &Measured| {
+        let lasts = here.companies.iter().any(|other| other.rows == company.rows && other.part.mean() >= LEAST);
         let logs = scores_by_seed(&objectives, here, base, |figure, of| figure.in_company(of, &company.rows));
-        Paired::of_logarithms(&logs.into_iter().filter(|log| log.is_finite()).collect::<Vec<_>>())
+        if lasts && logs.iter().all(|log| log.is_finite()) { Paired::of_logarithms(&logs) } else { None }
     };
     let companies: Vec<&CompanyMeasure> = base.companies.iter().filter(|one| one.part.mean() >= LEAST).collect();
     let all: Vec<Vec<Option<Paired>>> =
         companies.iter().map(|company| others.iter().map(|here| score(company, here)).collect()).collect();
+    eprintln!("DBG {:?}", companies.iter().zip(&all).map(|(c, a)| (c.rows.clone(), a.iter().map(|p| p.as_ref().map(|p| (p.ratio, p.p))).collect::<Vec<_>>())).collect::<Vec<_>>());
     let known: Vec<f64> = all.iter().flatten().flatten().map(|paired| paired.p).collect();
     let mut corrected = holm(&known).into_iter();
-    let everybody = families(&base.jobs).len();
     let phase = |(company, scores): (&CompanyMeasure, Vec<Option<Paired>>)| {
         let is_known = scores.iter().any(Option::is_some);
         let judged: Vec<(String, f64)> = others
@@ -65,9 +66,18 @@ pub fn phases(goal: &Goal, measured: &[Arc<Measured>], proposed: Option<&Challen
             .collect();
         let is_said = |(_, ratio): &(String, f64)| *ratio > 1.0 || proposed.is_some();
         let differs = judged.into_iter().filter(is_said).max_by(|a, b| a.1.total_cmp(&b.1));
-        let there = families(&base.jobs).into_iter().filter(|rows| rows.iter().any(|row| company.rows.contains(row)));
-        let jobs: Vec<String> = there.map(|rows| label(&base.jobs, &rows)).collect();
-        is_known.then(|| PhaseVerdict { is_all: jobs.len() == everybody, jobs, part: company.part.mean(), differs })
+        let named = |rows: Vec<usize>| {
+            let here = rows.iter().filter(|row| company.rows.contains(row)).count();
+            let name = label(&base.jobs, &rows);
+            match here {
+                0 => None,
+                all if all == rows.len() => Some(name),
+                some => Some(format!("{some} of {name}")),
+            }
+        };
+        let jobs: Vec<String> = families(&base.jobs).into_iter().filter_map(named).collect();
+        let is_all = company.rows.len() == base.jobs.len();
+        is_known.then(|| PhaseVerdict { is_all, jobs, part: company.part.mean(), differs })
     };
     let phases: Vec<PhaseVerdict> = companies.into_iter().zip(all).filter_map(phase).collect();
     if phases.len() > 1 { phases } else { Vec::new() }
@@ -77,7 +87,7 @@ pub fn phases(goal: &Goal, measured: &[Arc<Measured>], proposed: Option<&Challen
 pub fn line(phases: &[PhaseVerdict]) -> Option<String> {
     let said: Vec<String> = phases.iter().take(SAID).map(PhaseVerdict::text).collect();
     let more = phases.len().saturating_sub(SAID);
-    let more = if more > 0 { format!("; {more} more phases: --json") } else { String::new() };
+    let more = if more > 0 { format!("; {more} more phases") } else { String::new() };
     phases.iter().any(|phase| phase.differs.is_some()).then(|| format!("By phase: {}{more}.", said.join("; ")))
 }
 

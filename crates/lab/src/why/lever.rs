@@ -140,13 +140,17 @@ pub(super) fn sentence(teller: &Storyteller, names: &Names, who: &str, trial: &T
     let (now, then) = (mean(teller.blame(), names, who), mean(then.borrow().blame(), names, who));
     let Some((now, then)) = now.zip(then) else { return Ok(Some(format!("{said}."))) };
     let (before, after) = (now.as_ns() as f64, then.as_ns() as f64);
-    let effect = match (after - before).abs() <= SAME * before {
-        true => "changes little",
-        false if after < before => "helps",
-        false => "makes it worse",
+    let (said, effect) = match (after - before).abs() <= SAME * before {
+        // What changes nothing decides nothing.
+        true => (
+            format!("{:.0} % of {who}'s time is spent under {} = {value}", 100.0 * share, lever.knob()),
+            "changes little",
+        ),
+        false if after < before => (said, "helps"),
+        false => (said, "makes it worse"),
     };
     Ok(Some(format!(
-        "{said}; {next} {effect}: in the same run, its I/Os take {} on average, not {}.",
+        "{said}; {next} {effect}: in a second run with the same seed its I/Os take {} on average, not {}.",
         time(then),
         time(now)
     )))

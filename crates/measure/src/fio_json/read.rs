@@ -74,11 +74,13 @@ impl FioResult {
         let begin = text.find('{').unwrap_or_default();
         let before = text[..begin].matches('\n').count();
         let mut last = None;
-        for value in serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>() {
+        let mut documents = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Value>();
+        let mut read = 0;
+        while let Some(value) = documents.next() {
             match value {
-                Ok(value) => last = Some(value),
-                // fio may say something after it, or have been interrupted in its next document.
-                Err(_) if last.is_some() => break,
+                Ok(value) => (last, read) = (Some(value), documents.byte_offset()),
+                // fio may say something after it; a document that is cut off is no word of fio's.
+                Err(_) if last.is_some() && !text[begin + read..].trim_start().starts_with('{') => break,
                 Err(error) => {
                     return Err(format!("{name}:{}:{}: {error}", error.line() + before, error.column()));
                 }

@@ -79,8 +79,8 @@ fn bytes(sectors: u64) -> String {
 
 /// The most bars of a lane; the first part of the run that has no more is shown.
 const BARS: usize = 60;
-/// What lasts has a width, of one of so many pixels.
-const PIXELS: f64 = 400.0;
+/// What lasts has a width, of one of so many: with two of 500 pixels, rounding leaves one of them.
+const PIXELS: f64 = 200.0;
 
 /// The part of the runs that is shown \[ns\], the same in all panels: all of it, or the shortest middle part with as
 /// many bars as a panel can show.
@@ -99,7 +99,13 @@ pub(super) fn window(runs: &[RecordedRun]) -> (u64, u64) {
     let shortest = windows.iter().copied().min_by_key(|(from, to)| to - from).unwrap_or_default();
     // A window that covers a whole run hides nothing of the longer ones.
     let is_whole = runs.iter().zip(&windows).all(|(run, window)| *window == (0, run.elapsed_ns));
-    if is_whole { (0, runs.iter().map(|run| run.elapsed_ns).max().unwrap_or(0)) } else { shortest }
+    if is_whole {
+        return (0, runs.iter().map(|run| run.elapsed_ns).max().unwrap_or(0));
+    }
+    // It is moved to where every run was still going.
+    let ended = runs.iter().map(|run| run.elapsed_ns).min().unwrap_or(0).max(shortest.1 - shortest.0);
+    let late = shortest.1.saturating_sub(ended);
+    (shortest.0 - late.min(shortest.0), shortest.1 - late.min(shortest.0))
 }
 
 /// The scheduler's decisions in this part of the run.

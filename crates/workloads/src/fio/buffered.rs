@@ -95,7 +95,9 @@ struct FileSyncs {
 
 impl<S: Source> Buffered<S> {
     pub fn new(process: S, how: Buffering) -> Buffered<S> {
-        let lengths = how.files.iter().map(|file| file.sectors * 512);
+        // A process that counts in grains never uses a remainder of its file.
+        let grain = how.counted.as_ref().map_or(1, |counted| counted.grain.bytes());
+        let lengths = how.files.iter().map(|file| file.sectors * 512 / grain * grain);
         let closing = how.close.map(|plan| Closing::new(plan, lengths));
         let ranges = how.range.map(Ranges::new);
         let (written, between) = (BTreeSet::new(), Between::default());

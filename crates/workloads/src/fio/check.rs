@@ -16,7 +16,8 @@ use super::settings::Settings;
 use super::values::{KbBase, LengthOrShare};
 
 const SECTOR_BYTES: u64 = 512;
-/// Larger blocks are refused: the kernel transfers no more per call, and fio repeats the call for the rest.
+/// Larger blocks are refused: a call transfers at most a page less than this, and fio repeats it for the rest; here a
+/// block of this size is one call.
 const MAX_BLOCK_BYTES: u64 = 1 << 31;
 
 /// Everything wrong with the jobs, in their order.

@@ -39,6 +39,11 @@ impl Grain {
         Grain(if grain.is_multiple_of(SECTOR_BYTES) { SECTOR_BYTES } else { grain })
     }
 
+    /// Its length.
+    pub fn bytes(self) -> u64 {
+        self.0
+    }
+
     /// Whether it is not a sector.
     pub fn is_fine(self) -> bool {
         self.0 != SECTOR_BYTES

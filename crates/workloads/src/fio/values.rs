@@ -66,6 +66,7 @@ fn scale(suffix: &str, base: KbBase) -> Option<u64> {
     let suffix = suffix.to_ascii_lowercase();
     let (letter, other) = match suffix.strip_suffix("ib") {
         Some(letter) if !letter.is_empty() => (letter, true),
+        _ if suffix == "i" => return None,
         _ => (suffix.strip_suffix(['b', 'i']).unwrap_or(&suffix), false),
     };
     let step: u64 = if (base == KbBase::Binary) == other { 1000 } else { 1024 };
@@ -252,7 +253,7 @@ mod tests {
         assert_eq!((both("2Mi"), both("2MiB")), ([2 << 20, 2_000_000], [2_000_000, 2 << 20]));
         assert_eq!(extent("64k:32k", KbBase::Binary), Ok(LengthOrShare::Bytes(65_536)));
         assert_eq!((boolean("0/1"), boolean("1")), (Ok(false), Ok(true)));
-        for text in ["", "k", "1.5m", "1q", "-1", "4k4", "99999999999p", "1ii", "i", "\"4k\""] {
+        for text in ["", "k", "1.5m", "1q", "-1", "4k4", "99999999999p", "1ii", "1i", "i", "\"4k\""] {
             assert!(bytes(text, KB).is_err(), "{text}");
         }
     }

@@ -7,6 +7,16 @@
 //! **In the kernel** `sbitmap`, `sbitmap_get`, `sbitmap_get_shallow`, `sbitmap_deferred_clear`, `alloc_hint`,
 //! `sbitmap_queue_clear`, `__sbitmap_get_word`, `sbitmap_find_bit`, `round_robin`.
 
+#![doc(alias = "sbitmap")]
+#![doc(alias = "sbitmap_get")]
+#![doc(alias = "sbitmap_get_shallow")]
+#![doc(alias = "sbitmap_deferred_clear")]
+#![doc(alias = "alloc_hint")]
+#![doc(alias = "sbitmap_queue_clear")]
+#![doc(alias = "__sbitmap_get_word")]
+#![doc(alias = "sbitmap_find_bit")]
+#![doc(alias = "round_robin")]
+
 use alloc::vec::Vec;
 use core::ops::Range;
 

@@ -7,6 +7,16 @@
 //! **In the kernel** `sbq_wait_state`, `sbitmap_queue_wake_up`, `bt_wait_ptr`, `sbq_wake_ptr`, `wake_batch`,
 //! `ws_active`, `wait_cnt`, `completion_cnt`, `wakeup_cnt`.
 
+#![doc(alias = "sbq_wait_state")]
+#![doc(alias = "sbitmap_queue_wake_up")]
+#![doc(alias = "bt_wait_ptr")]
+#![doc(alias = "sbq_wake_ptr")]
+#![doc(alias = "wake_batch")]
+#![doc(alias = "ws_active")]
+#![doc(alias = "wait_cnt")]
+#![doc(alias = "completion_cnt")]
+#![doc(alias = "wakeup_cnt")]
+
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 

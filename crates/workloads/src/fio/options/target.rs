@@ -47,8 +47,10 @@ pub(in crate::fio) fn why_no_engine(word: &str) -> Option<&'static str> {
         | "librpma_gpspm_server"
         | "libiscsi" => Some(ELSEWHERE),
         "null" | "cpuio" | "filecreate" | "filestat" | "filedelete" | "dircreate" | "dirstat" | "dirdelete"
-        | "exec" | "ftruncate" | "falloc" | "e4defrag" => Some(NOTHING),
-        "mmap" | "libpmem" | "dev-dax" | "pmemblk" | "libcufs" | "splice" => Some(MEMORY),
+        | "exec" | "ftruncate" | "falloc" => Some(NOTHING),
+        "mmap" | "libpmem" | "dev-dax" | "pmemblk" => Some(MEMORY),
+        "libcufile" | "splice" | "e4defrag" => Some("its system call is not simulated"),
+        "mtd" => Some("its flash chip is no block device"),
         "libzbc" => Some("no simulated disk has zones that must be written in order"),
         _ => None,
     }

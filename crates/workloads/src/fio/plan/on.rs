@@ -42,11 +42,18 @@ pub(super) fn files(fs: FsKind, clones: &[JobClone<'_>], needs: &[Need], extents
         return Vec::new();
     }
     let regular = (0..needs.len()).filter(|file| needs[*file] != Need::WholeDisk);
+    let mut states: Vec<Option<FileState>> = vec![None; needs.len()];
+    for clone in clones {
+        let state = state(clone);
+        for &file in &clone.files {
+            let known = states[file].get_or_insert(state);
+            *known = [*known, state].into_iter().min_by_key(|state| *state as u8).unwrap_or(state);
+        }
+    }
     let planned = |file: usize| {
         let FileExtent { start, length } = extents[file];
-        let users = clones.iter().filter(|clone| clone.files.contains(&file));
         let pages = pages_of(blksched::Sector(start / 512), length.div_ceil(512));
-        PlannedFile { pages, state: users.map(state).min_by_key(|state| *state as u8).unwrap_or(FileState::Written) }
+        PlannedFile { pages, state: states[file].unwrap_or(FileState::Written) }
     };
     regular.map(planned).collect()
 }
@@ -61,11 +68,17 @@ pub(super) fn blank(clones: &[JobClone<'_>], needs: &[Need], extents: &[FileExte
         let whole = s.all_blocks().all(|blocks| blocks.are_multiples_of(PAGE_BYTES));
         !(whole && is_whole(s.offset) && is_whole(s.offset_increment))
     };
-    let is_new = |file: &usize| {
-        let users = || clones.iter().filter(|clone| clone.files.contains(file));
-        let made = matches!(needs[*file], Need::Bytes(_) | Need::Exactly(_));
-        made && users().all(|clone| state(clone) != FileState::Written) && users().any(|clone| in_part(&clone))
-    };
+    let mut partly = vec![false; needs.len()];
+    let mut written = vec![false; needs.len()];
+    for clone in clones {
+        let (in_part, was_there) = (in_part(&clone), state(clone) == FileState::Written);
+        for &file in &clone.files {
+            partly[file] |= in_part;
+            written[file] |= was_there;
+        }
+    }
+    let is_new =
+        |file: &usize| matches!(needs[*file], Need::Bytes(_) | Need::Exactly(_)) && partly[*file] && !written[*file];
     let new = (0..needs.len()).filter(is_new);
     new.map(|file| pages_of(blksched::Sector(extents[file].start / 512), extents[file].length.div_ceil(512))).collect()
 }
