@@ -83,7 +83,8 @@ impl Attached {
     }
 
     /// The scheduler that the kernel chooses if nobody does: `none` with several hardware queues and for the loop
-    /// driver, which asks for it (a null_blk with one queue, also [`Attached::Loop`], does not), else `mq-deadline`. `queues`: their number, if it is known.
+    /// driver, which asks for it (a null_blk with one queue, also [`Attached::Loop`], does not), else `mq-deadline`.
+    /// `queues`: their number, if it is known.
     pub fn default_scheduler(self, queues: Option<u32>) -> &'static str {
         match self {
             Attached::Loop => "none",

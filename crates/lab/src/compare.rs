@@ -23,7 +23,6 @@ use crate::verdict::cause::FigureCause;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
 use crate::verdict::goal::Goal;
-use crate::verdict::phases;
 use crate::verdict::processors;
 use crate::verdict::recorded::RecordedComparison;
 use crate::verdict::validation::Validation;
@@ -131,13 +130,11 @@ impl Comparison {
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
-        let phases = phases::phases(&goal, &measured, chosen);
         let brief = BriefFrom {
             measured: &measured,
             action: action.as_ref(),
             unranked: unranked.as_deref(),
             causes: &causes,
-            phases: &phases,
             lasting: &lasting,
             hangs_on: hangs_on.as_ref(),
             checked: checked(recorded.as_ref(), &validation),
@@ -149,7 +146,6 @@ impl Comparison {
             goal,
             default: measured[0].clone(),
             proposal,
-            phases,
             kept,
             unranked,
             missed,

@@ -11,7 +11,6 @@ pub mod goal;
 pub mod halves;
 #[cfg(test)]
 mod null;
-pub mod phases;
 pub mod price;
 pub mod processors;
 pub mod reach;

@@ -175,32 +175,6 @@ fn mistakes_are_data_with_their_place_or_the_nearest_word() {
 }
 
 #[test]
-fn where_jobs_come_and_go_each_phase_has_its_verdict() {
-    let text = JOBS
-        .replace("[backup]", "[writer]\nruntime=6\ntime_based\nstartdelay=0")
-        .replace("bs=4k", "bs=4k\ntime_based\nruntime=30");
-    let of = |text: &str| {
-        let scene = Scene { time: some_time("14s").ok(), ..Scene::of_jobs("my.fio", text, "ide-2002") };
-        let elevators = ["none", "mq-deadline:fifo_batch=1", "bfq"].map(str::to_owned).to_vec();
-        Comparison { elevators, ..Comparison::of(scene, 5) }.answer().unwrap().verdict
-    };
-    let verdict = of(&text);
-    eprintln!("DBG {}", verdict.brief);
-    let jobs: Vec<Vec<&str>> =
-        verdict.phases.iter().map(|phase| phase.jobs.iter().map(String::as_str).collect()).collect();
-    // The reader's first block is there before the writer's.
-    assert_eq!(jobs, [vec!["reader"], vec!["reader", "writer"]], "{}", verdict.brief);
-    let [alone, both] = [&verdict.phases[0], &verdict.phases[1]];
-    assert!(both.differs.is_some() && both.is_all, "{both:?}");
-    assert!(alone.differs.is_none() && !alone.is_all, "a reader alone has nothing to wait for: {alone:?}");
-    assert!((0.3..0.6).contains(&both.part) && both.part + alone.part > 0.9, "{both:?} {alone:?}");
-    let line = verdict.brief.lines.iter().find(|(about, _)| *about == About::Phases).expect("it is said");
-    assert!(line.1.contains("while only reader runs, no proven difference"), "{}", line.1);
-    let steady = of(&text.replace("runtime=6\ntime_based", ""));
-    assert!(steady.phases.is_empty(), "nobody comes or goes: {}", steady.brief);
-}
-
-#[test]
 fn jobs_of_which_one_writes_into_memory_share_nothing_and_those_that_never_meet_neither() {
     let jain = |text: &str| asked(text, 2).answer().unwrap().measured[0].jain.mean();
     assert!((0.0..=1.0).contains(&jain(JOBS)), "both wait for the disk");

@@ -40,8 +40,8 @@ impl<L: Listener> BlockQueue<L> {
         Ok(())
     }
 
-    /// Whether the elevator shares the disk by the groups' weights, as BFQ does, and CFQ of 4.20 with `+groups=on`. If not, weights change
-    /// nothing (the controllers' files, such as `io.max`, have an effect under every elevator).
+    /// Whether the elevator shares the disk by the groups' weights, as BFQ does, and CFQ of 4.20 with `+groups=on`. If
+    /// not, weights change nothing (the controllers' files, such as `io.max`, have an effect under every elevator).
     pub fn shares_by_weight(&self) -> bool {
         self.elevator.shares_by_weight()
     }

@@ -5,8 +5,8 @@ use blksched_measure::{Series, Work};
 use blksched_simulate::Findings;
 use blksched_workloads::Plan;
 
-/// What was done in half of a run, or in another part of it, its warm-up left out.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What was done in half of a run, its warm-up left out.
+#[derive(Clone, Copy)]
 pub(crate) struct Half {
     /// I/Os per second.
     pub(crate) iops: f64,

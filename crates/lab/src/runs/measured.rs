@@ -5,7 +5,6 @@ use blksched_measure::{AskedAndGiven, Cause, DiskClaim, Sample, Work, due, fairn
 use blksched_workloads::host::WaitsFor;
 use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
-use crate::runs::company::Company;
 use crate::runs::cpu::CpuMeasure;
 use crate::runs::memory::{self, MemoryMeasure};
 use crate::runs::outcome::{Done, Outcome, ProcessOutcome, Whole};
@@ -58,8 +57,6 @@ pub struct Measured {
     pub memory: Option<MemoryMeasure>,
     /// All reads, and all writes.
     pub totals: [(Dir, Total); 2],
-    /// Which rows ran side by side where jobs come and go, in every run; empty if none does.
-    pub companies: Vec<CompanyMeasure>,
     /// Whether every job of every run ended by itself.
     pub finished: bool,
     /// One per seed.
@@ -125,45 +122,13 @@ pub struct WorkMeasure {
     pub halves: [HalfMeasure; 2],
 }
 
-/// One direction of one row in half of the runs, or in another part of each, their warm-up left out.
+/// One direction of one row in half of the runs, their warm-up left out.
 #[derive(Clone, Debug)]
 pub struct HalfMeasure {
     /// I/Os per second.
     pub iops: Sample,
     /// The mean latency, from submission to completion \[ns\].
     pub mean: Sample,
-}
-
-/// Rows that ran side by side, and nobody else.
-#[derive(Clone, Debug)]
-pub struct CompanyMeasure {
-    /// The rows, by their places in [`Measured::jobs`].
-    pub rows: Vec<usize>,
-    /// The part of the run in which they did.
-    pub part: Sample,
-    /// What each of them did in that time, by [`Work`].
-    pub done: Vec<[HalfMeasure; 4]>,
-}
-
-impl CompanyMeasure {
-    /// Those that met in every run; `shown` are the rows of the report, by their places in the plan.
-    fn all(shown: &[usize], runs: &[Outcome]) -> Vec<CompanyMeasure> {
-        let Some(first) = runs.first() else { return Vec::new() };
-        let of = |company: &Company| {
-            let rows: Option<Vec<usize>> =
-                company.rows.iter().map(|row| shown.iter().position(|known| known == row)).collect();
-            let same = |run: &'_ Outcome| run.companies.iter().position(|other| other.rows == company.rows);
-            let places: Option<Vec<usize>> = runs.iter().map(same).collect();
-            let met: Vec<&Company> = runs.iter().zip(places?).map(|(run, nth)| &run.companies[nth]).collect();
-            let half = |nth: usize, work: Work| HalfMeasure {
-                iops: over(&met, |one| one.done[nth][work as usize].iops),
-                mean: over(&met, |one| one.done[nth][work as usize].mean),
-            };
-            let done = (0..company.rows.len()).map(|nth| Work::ALL.map(|work| half(nth, work))).collect();
-            Some(CompanyMeasure { rows: rows?, part: over(&met, |one| one.part), done })
-        };
-        first.companies.iter().filter_map(of).collect()
-    }
 }
 
 /// All jobs' work in one direction.
@@ -212,10 +177,7 @@ impl Measured {
             let shares: Vec<AskedAndGiven> = run.jobs.iter().map(|job| job.share).collect();
             fairness(&shares, &together).unwrap_or(f64::NAN)
         };
-        let rows = plan.members_by_row().into_iter().enumerate().filter(shown).map(|(row, _)| row);
-        let companies = CompanyMeasure::all(&rows.collect::<Vec<_>>(), runs);
         Measured {
-            companies,
             name: contender.name.clone(),
             scheduler: contender.choice.entry.name,
             availability: match (contender.choice.is_in_present_kernels(), contender.choice.is_out_of_tree()) {

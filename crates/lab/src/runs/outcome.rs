@@ -8,7 +8,6 @@ use blksched_simulate::{DiskShare, Findings, TraceHash};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::{GaveUp, Plan};
 
-use super::company::{Company, companies};
 use super::half::Half;
 
 /// The figures of one finished run.
@@ -19,8 +18,6 @@ pub struct Outcome {
     pub(crate) rows: Vec<RowOutcome>,
     /// All reads, and all writes.
     pub(crate) totals: [Whole; 2],
-    /// Which rows ran side by side, and what they did meanwhile; empty if nobody came or went.
-    pub(crate) companies: Vec<Company>,
     pub(crate) disk: DiskShare,
     pub(crate) host: HostReport,
     pub(crate) cpu: Option<CpuReport>,
@@ -103,7 +100,6 @@ impl Outcome {
             jobs: run.jobs.iter().map(process).collect(),
             rows: plan.members_by_row().iter().map(row).collect(),
             totals: Dir::BOTH.map(|dir| Whole::of(dir, &all, run)),
-            companies: companies(plan, run),
             disk: run.disk,
             host: run.host,
             cpu: run.cpu,

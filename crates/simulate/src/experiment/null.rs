@@ -2,8 +2,8 @@
 //!
 //! That ours is within 25 % of a published number proves little if a model that knows nothing of the mail's subject is
 //! too. So each experiment is also run with no scheduler in any column, with one and the same scheduler in every column
-//! (with that, a patch that is a mechanism is off, or on, everywhere; one that is a knob only off), and with every knob at its default. [`Skill`](super::Skill) says
-//! what a number then proves.
+//! (with that, a patch that is a mechanism is off, or on, everywhere; one that is a knob only off), and with every knob
+//! at its default. [`Skill`](super::Skill) says what a number then proves.
 
 use blksched::Catalogue;
 
