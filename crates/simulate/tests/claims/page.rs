@@ -161,7 +161,8 @@ fn head(whole: &Share, (fitted, in_presets, presets): (usize, usize, &str)) -> S
          of the\nmail's subject: no scheduler in any column, one and the same scheduler in every column (a patch that \
          is\na mechanism is then off, or on, everywhere; one that is a knob only off), every knob at its default. A \
          number's null\nis, of those that change it, the one that is within 25 % of most numbers of its experiment. \
-         A number is *reproduced*\nif it can be moved, ours is within 25 % and its null is not; *null has it*: both are; *missed*: ours is not; *a level*: \
+         A number is *reproduced*\nif it can be moved, ours is within 25 % and its null is not; *null has \
+         it*: both are; *missed*: ours is not; *a level*: \
          nothing moves it. A claim that holds under\nits null is no claim: {true_claims} of {claims} are left. Several \
          draws of one setting count once. The rules are code\n(`crates/simulate/src/experiment/skill.rs`); `blksched \
          experiment NAME --null` applies them.\n\n\
