@@ -10,6 +10,7 @@ use super::geometry::{Behind, Place, Spiral, Track};
 use super::lane::TrackLane;
 use super::rotation::Platters;
 use super::seek::SeekCurve;
+use super::shortlist::CoarseCosts;
 use super::targets::{Fields, Targets, padded};
 use crate::{Activity, HddSpec};
 
@@ -161,6 +162,16 @@ impl Mechanism {
         let settles = access == Access::Write && moves > 0.0;
         let still = if settles { self.seek.write_settle_ns() as f32 } else { 0.0 };
         self.platters.estimate().until(angle, place.angle, moves + still)
+    }
+
+    /// Lower bounds of costs, for a choice among many.
+    pub(super) fn coarse_costs(&self) -> Option<CoarseCosts> {
+        CoarseCosts::new(&self.seek, self.spiral.cylinders(), self.platters.revolution().as_ns() as i32)
+    }
+
+    /// The arm's cylinder.
+    pub(super) fn cylinder(&self) -> i32 {
+        self.head.cylinder
     }
 
     /// The same for all fields, used or not; the platters are at `angle`.

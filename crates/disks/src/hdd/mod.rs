@@ -2,8 +2,8 @@
 //!
 //! The files: [`geometry`] and [`zones`] give the position of a sector, [`seek`] and [`rotation`] the cost of getting
 //! there, [`mechanism`] goes there, [`lookahead`] and [`write_cache`] are the two uses of the buffer, [`ncq`] chooses
-//! the next command, [`destage`] says whether cached writes go before it, [`wire`] decodes and carries. [`serve`] takes
-//! a command to the buffer or the medium. This file only begins and ends commands.
+//! the next command from those that [`shortlist`] leaves, [`destage`] says whether cached writes go before it, [`wire`]
+//! decodes and carries. [`serve`] takes a command to the buffer or the medium. This file only begins and ends commands.
 //!
 //! The medium does one thing at a time. Whenever it has finished, [`decide`] picks the next action: a queued command or
 //! a piece of dirty data. If there is neither, the head reads ahead until it has read `hold` bytes and dirty sectors
@@ -33,6 +33,7 @@ mod rotation;
 mod seek;
 mod segments;
 mod serve;
+mod shortlist;
 mod targets;
 #[cfg(test)]
 pub(crate) mod tests_support;
@@ -121,7 +122,7 @@ impl Hdd {
                 fua: spec.ncq.is_some(),
             },
             wire: Wire::new(spec.overhead, spec.interface, spec.watermarks),
-            queue: Queue::new(spec.ncq.as_ref()),
+            queue: Queue::new(spec.ncq.as_ref(), spec.capacity_sectors, &mechanism),
             mechanism,
             look_ahead: spec.look_ahead.as_ref().map(|ahead| LookAhead::new(ahead, spec.capacity_sectors)),
             cache: spec.write_cache.as_ref().map(WriteCache::new),

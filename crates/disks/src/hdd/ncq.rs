@@ -15,6 +15,7 @@ use blksched::{Command, Instant, Op, Span};
 use super::geometry::Place;
 use super::lane::TrackLane;
 use super::mechanism::{Access, Mechanism};
+use super::shortlist::Shortlist;
 use crate::{NcqSpec, QueueOrder};
 
 /// A command that needs the medium.
@@ -50,14 +51,16 @@ pub(super) struct Queue {
     ages: Vec<(u32, u32)>,
     /// What a choice looks at, compactly and in no order: for each the slot, and how many came before it.
     places: Vec<(u32, u64)>,
+    /// The same data in coarse units.
+    shortlist: Shortlist,
     arrived: u64,
     /// When the last of them has been decoded.
     all_ready: Instant,
 }
 
 impl Queue {
-    /// An empty one.
-    pub(super) fn new(spec: Option<&NcqSpec>) -> Queue {
+    /// The queue of a disk with this many sectors.
+    pub(super) fn new(spec: Option<&NcqSpec>, disk_sectors: u64, mechanism: &Mechanism) -> Queue {
         let (order, age_limit, depth) =
             spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth as usize));
         Queue {
@@ -68,6 +71,7 @@ impl Queue {
             free: Vec::with_capacity(depth),
             ages: vec![(0, 0)],
             places: Vec::with_capacity(depth),
+            shortlist: Shortlist::new(depth, disk_sectors, mechanism.coarse_costs()),
             arrived: 0,
             all_ready: Instant::ZERO,
         }
@@ -79,6 +83,7 @@ impl Queue {
 
     #[inline]
     pub(super) fn push(&mut self, queued: Queued) {
+        self.shortlist.push(&queued.place, queued.access(), queued.command.start.0);
         self.all_ready = self.all_ready.max(queued.ready);
         let slot = self.free.pop().unwrap_or(self.slots.len() as u32);
         match self.slots.get_mut(slot as usize) {
@@ -98,6 +103,7 @@ impl Queue {
 
     /// The command in this place.
     pub(super) fn remove(&mut self, place: usize) -> Queued {
+        self.shortlist.swap_remove(place);
         let (slot, _) = self.places.swap_remove(place);
         let (before, behind) = self.ages[slot as usize + 1];
         self.ages[before as usize].1 = behind;
@@ -122,15 +128,18 @@ impl Queue {
 
     /// Whether a queued read continues where the last one ended. `window` is what has just been read.
     pub(super) fn continues(&self, window: Option<(u64, u64)>) -> bool {
-        (0..self.places.len()).any(|place| self.continues_in(window, place))
+        self.may_continue(window) && (0..self.places.len()).any(|place| self.continues_in(window, place))
     }
 
     /// Which command is next at `at`, by its place. `window` is what has just been read.
-    pub(super) fn choose(&self, at: Instant, mechanism: &Mechanism, window: Option<(u64, u64)>) -> Option<usize> {
+    pub(super) fn choose(&mut self, at: Instant, mechanism: &Mechanism, window: Option<(u64, u64)>) -> Option<usize> {
         let oldest = self.oldest_slot()?;
         let waited = at.since(self.slots[oldest as usize].arrived);
         if self.order == QueueOrder::Arrival || self.places.len() == 1 || waited > self.age_limit {
             return self.places.iter().position(|&(slot, _)| slot == oldest);
+        }
+        if !self.may_continue(window) {
+            return Some(self.cheapest(at, mechanism, None));
         }
         let streaming = (0..self.places.len()).filter(|&place| self.continues_in(window, place));
         match streaming.min_by_key(|&place| self.places[place].1) {
@@ -141,6 +150,11 @@ impl Queue {
         }
     }
 
+    /// Whether any read may begin in the window. All are checked, coarsely and several at a time.
+    fn may_continue(&self, window: Option<(u64, u64)>) -> bool {
+        window.is_some_and(|(first, end)| self.shortlist.may_read_in(first, end))
+    }
+
     /// Whether it is a read that begins in the window.
     fn continues_in(&self, window: Option<(u64, u64)>, place: usize) -> bool {
         let queued = &self.slots[self.places[place].0 as usize];
@@ -148,7 +162,7 @@ impl Queue {
     }
 
     /// The command that is reached first, the older of equals; none that continues in `except`.
-    fn cheapest(&self, at: Instant, mechanism: &Mechanism, except: Option<(u64, u64)>) -> usize {
+    fn cheapest(&mut self, at: Instant, mechanism: &Mechanism, except: Option<(u64, u64)>) -> usize {
         let angle = mechanism.angle(at);
         let (slots, places, is_ready) = (&self.slots, &self.places, self.all_ready <= at);
         let counts = |queued: &Queued| queued.access() == Access::Write || !lies_in(except, queued.command.start.0);
@@ -158,6 +172,9 @@ impl Queue {
             let cost = || mechanism.estimate(angle, &queued.place, queued.access());
             (if counts(queued) { cost() } else { f32::INFINITY }, before)
         };
+        if is_ready && let Some(coarse) = self.shortlist.costs() {
+            return self.shortlist.cheapest((&coarse, mechanism.cylinder(), angle), estimate);
+        }
         let cost = |place: usize| {
             let (slot, before) = places[place];
             let queued = &slots[slot as usize];
@@ -235,7 +252,7 @@ mod tests {
         {
             let ncq = NcqSpec { order, age_limit: Span::from_ms(age_limit_ms), ..spec.ncq.unwrap() };
             let mut mechanism = Mechanism::new(&spec, seed);
-            let mut queue = Queue::new(Some(&ncq));
+            let mut queue = Queue::new(Some(&ncq), spec.capacity_sectors, &mechanism);
             let mut plain = Plain { queued: Vec::new(), spec: ncq };
             let (mut random, mut at) = (TestRandom(seed), Instant::ZERO);
             // How many choices were made among several, and how many of them for a stream.

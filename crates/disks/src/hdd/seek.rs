@@ -66,6 +66,11 @@ impl SeekCurve {
         self.min_ns + self.root_ns * short.sqrt() + self.slope_ns * (cylinders - short)
     }
 
+    /// A third of the stroke \[cylinders\]: where the root ends.
+    pub(super) fn knee(&self) -> f64 {
+        self.knee
+    }
+
     /// Whether [`SeekCurve::estimate`] is not usable, because the curve is measured.
     pub(super) fn is_measured(&self) -> bool {
         !self.measured.is_empty()
