@@ -159,7 +159,11 @@ fn check_disks(config: &ServerConfig, plans: &[DiskPlan]) -> Result<(), ServeErr
             return Err(ServeError::Config(why));
         }
     }
-    Ok(())
+    let finds_depth = |name: &&str| config.of_disk(name).depth == DepthChoice::Auto;
+    match names().find(finds_depth).filter(|_| config.shares == Shares::ByScheduler) {
+        Some(name) => Err(ServeError::Config(format!("disk {name}: {}", DepthChoice::NEEDS_TURNS))),
+        None => Ok(()),
+    }
 }
 
 impl DiskPlan {
@@ -194,9 +198,6 @@ impl DiskPlan {
         let DiskPlan { name, tenants, layout, model } = self;
         let count = tenants.len();
         let DiskConfig { elevator, knobs, depth: wanted, .. } = config.of_disk(&name);
-        if wanted == DepthChoice::Auto && config.shares == Shares::ByScheduler {
-            return Err(ServeError::Config(format!("disk {name}: {}", DepthChoice::NEEDS_TURNS)));
-        }
         let mut depth = if let DepthChoice::Fixed(depth) = wanted { depth } else { MOST_DEPTH };
         let mut queue = queue_config(config, &elevator, depth, &tenants);
         if let Some(facts) = model.as_ref().map(|model| model.facts()) {
