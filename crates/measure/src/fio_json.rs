@@ -12,7 +12,7 @@ mod work;
 
 pub use job::{FioJob, Sync};
 pub use parts::{DiskUtil, LatencySummary, Pairs, Percentiled, Steps};
-pub use read::{FioResult, FioRow, FioSide, fuzz};
+pub use read::{FioResult, FioRow, FioSide};
 pub use work::{FioDirection, Prio};
 
 use serde::Serialize;

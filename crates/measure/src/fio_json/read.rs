@@ -139,16 +139,6 @@ fn side(value: &Value) -> FioSide {
     }
 }
 
-/// For fuzzing: reads any bytes. Never panics, and what it reads has figures.
-pub fn fuzz(bytes: &[u8]) {
-    let Ok(result) = FioResult::read("fuzz.json", &String::from_utf8_lossy(bytes)) else { return };
-    for side in result.rows.iter().flat_map(|row| Work::ALL.map(|work| row.side(work))).flatten() {
-        assert!(
-            side.clat.is_none_or(|mean| mean > 0.0) && side.percentile(50.0).is_none_or(|latency| !latency.is_nan())
-        );
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
