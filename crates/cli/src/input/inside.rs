@@ -10,9 +10,9 @@ use blksched_workloads::fio::{Text, command_line, embedded, is_option};
 /// The job in a text that is no job file; `None` if there is none.
 ///
 /// # Errors
-/// If there are several.
+/// If there are several, or it is a result of fio's that was cut off or has no job.
 pub(crate) fn job_in(name: &str, text: &str) -> Result<Option<FoundJob>, Error> {
-    if let Some(found) = result_of_fio(name, text) {
+    if let Some(found) = result_of_fio(name, text)? {
         return Ok(Some(found));
     }
     let found = |name: String, text: String, told: String| FoundJob { text: Text { name, text }, told, result: None };
@@ -70,9 +70,18 @@ fn calls(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The job file of a run whose result is fio's JSON.
-fn result_of_fio(name: &str, text: &str) -> Option<FoundJob> {
-    let result = FioResult::read(name, text).ok().filter(|result| result.version.is_some())?;
+/// The job file of a run whose result is fio's JSON; `None` if the text is none.
+///
+/// # Errors
+/// If fio did not finish it.
+fn result_of_fio(name: &str, text: &str) -> Result<Option<FoundJob>, Error> {
+    if !text.contains("\"fio version\"") || !text.contains("\"fio-") {
+        return Ok(None);
+    }
+    let result = FioResult::read(name, text).map_err(Error::Input)?;
+    if result.version.is_none() {
+        return Ok(None);
+    }
     let mut job = String::from("[global]\n");
     put(&mut job, &result.global);
     let mut last = None;
@@ -85,10 +94,12 @@ fn result_of_fio(name: &str, text: &str) -> Option<FoundJob> {
         let _ = writeln!(job, "[{}]", row.job.replace(['\n', ']'], "_"));
         put(&mut job, &row.options);
     }
-    last?;
+    if last.is_none() {
+        return Err(Error::Input(format!("{name}: its `jobs` are empty: fio did not finish")));
+    }
     let version = result.version.as_deref().unwrap_or_default();
     let told = format!("{name}: the job is that of {version}'s result");
-    Some(FoundJob { text: Text { name: name.to_owned(), text: job }, told, result: Some(result) })
+    Ok(Some(FoundJob { text: Text { name: name.to_owned(), text: job }, told, result: Some(result) }))
 }
 
 fn put(job: &mut String, options: &[(String, String)]) {

@@ -203,6 +203,21 @@ fn what_is_no_trace_is_told_what_to_do() {
 }
 
 #[test]
+fn a_result_of_fios_that_is_cut_off_or_empty_says_where_and_why() {
+    let folder = Folder::new();
+    for (text, words) in [
+        (r#"{"fio version": "fio-3.33", "jobs": [{"jobname": "a","#, "result.json:1:"),
+        (r#"{"fio version": "fio-3.33", "jobs": []}"#, "result.json: its `jobs` are empty: fio did not finish"),
+        // A whole result, and the next one of --status-interval cut off: it is no result of the whole run.
+        ("{\"fio version\": \"fio-3.33\", \"jobs\": [{}]}\n{\"fio version\": \"fio", "result.json:2:"),
+    ] {
+        put(&folder, "result.json", text);
+        let (success, said) = run(&folder, "blksched compare result.json");
+        assert!(!success && said.contains(words), "{words}: {said}");
+    }
+}
+
+#[test]
 fn what_fio_measured_stands_beside_what_is_predicted() {
     let folder = Folder::new();
     let compared = |mean_ns: u64, more: &str| {
