@@ -125,6 +125,27 @@ fn the_answer_comes_first_and_fits_a_small_screen() {
 }
 
 #[test]
+fn a_trace_at_its_recorded_moments_is_judged_by_how_long_its_reads_take() {
+    let folder = std::env::temp_dir().join(format!("blksched-moments-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    // A reader beside bursts of writes: neither its rate nor its end can depend on the scheduler.
+    let place = |nth: u64, by: u64| (nth * by % 100_000) * 65_536;
+    let read = |nth: u64| (10_000 * nth + nth * 37 % 1_000, format!("read,{},4096,app", place(nth, 7_919)));
+    let write = |nth: u64| (100_000 * (nth / 20) + 3 * (nth % 20), format!("write,{},65536,bulk", place(nth, 104_729)));
+    let mut rows: Vec<(u64, String)> = (0..500).map(read).chain((0..1_000).map(write)).collect();
+    rows.sort();
+    let path = folder.join("moments.csv");
+    std::fs::write(&path, rows.into_iter().map(|(at, row)| format!("{at},{row}\n")).collect::<String>())
+        .expect("a file");
+    let load = format!("{}:columns=time@us,op,offset@B,size@B,process", path.display());
+    let text = stdout(&printed::printed(&["compare", &load, "--disk", "hdd-7200", "--seeds", "2", "--details"], 1000));
+    assert!(text.contains("app.1 is latency-bound (its I/Os come at recorded moments)"), "{text}");
+    assert!(text.contains("p99 read latency is "), "what differs is how long a read takes: {text}");
+    assert!(!text.contains("time to finish"), "it is the recording's: {text}");
+    std::fs::remove_dir_all(&folder).expect("it was made here");
+}
+
+#[test]
 fn a_trace_of_many_processes_shows_the_eight_largest_and_the_others_together() {
     let folder = std::env::temp_dir().join(format!("blksched-many-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a temporary folder");
@@ -135,7 +156,7 @@ fn a_trace_of_many_processes_shows_the_eight_largest_and_the_others_together() {
     let path = folder.join("many.csv");
     std::fs::write(&path, (0..3_000).map(row).collect::<String>()).expect("a file");
     let load = format!("{}:columns=time@ms,op,offset@B,size@B,process", path.display());
-    let text = stdout(&printed::printed(&["compare", &load, "--disk", "null", "--seeds", "2"], 100));
+    let text = stdout(&printed::printed(&["compare", &load, "--disk", "sata-ssd", "--seeds", "2"], 100));
     std::fs::remove_dir_all(&folder).expect("it was made here");
     assert!(text.contains("63 others"), "{text}");
     let rows = text.lines().filter(|line| line.starts_with(" program")).count();
@@ -455,6 +476,15 @@ fn variants_of_one_scheduler_stand_in_one_table() {
         let said = refused(&["compare", "--elevators", elevators]);
         assert!(said.contains(expected), "{elevators}: {said}");
     }
+}
+
+#[test]
+fn an_option_that_needs_another_says_which() {
+    let said = refused(&["compare", "--budget", "64"]);
+    assert!(said.contains("--tune") && said.contains("--until-sure"), "{said}");
+    let serve = ["serve", "--check", "--depth", "auto", "--shares", "scheduler", "--export", "a=mem:1M"];
+    let said = refused(&serve);
+    assert!(said.contains("`depth auto` works only with the shares `time`"), "what the start refuses: {said}");
 }
 
 #[test]

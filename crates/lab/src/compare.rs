@@ -236,7 +236,10 @@ fn covered(stage: &Stage, measured: &[Arc<Measured>], time: Span, unranked: Opti
 /// That a trace was not judged whole.
 fn part_of_trace(stage: &Stage, measured: &[Arc<Measured>], time: Span) -> Option<String> {
     if let Some(windows) = &stage.windows {
-        return Some(format!("judged by {windows} of the trace: --effort 10 covers more of it"));
+        return Some(format!(
+            "judged by {windows} of the trace, the same in all runs (--seed draws others): --effort 10 covers \
+             more of it"
+        ));
     }
     let is_part = stage.plan.has_replays() && measured.iter().any(|one| !one.finished);
     is_part.then(|| format!("judged by the first {time} of the trace: --effort 10, or --time, covers more of it"))

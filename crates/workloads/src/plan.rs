@@ -8,7 +8,7 @@ use crate::fio::{Note, OffsetOrder, Reporting, Scripted};
 use crate::host::Pages;
 use crate::host::fs::{Extent, FileExtents, FsKind, Known};
 use crate::programs::Start;
-use crate::replay::{Joint, Replay, ReplayedProcess, Windows};
+use crate::replay::{Joint, Replay, ReplayedProcess, Timing, Windows};
 
 /// One process.
 #[derive(Clone, Debug)]
@@ -294,6 +294,18 @@ impl Plan {
             }
         }
         replayed
+    }
+
+    /// Which processes submit their I/Os at the moments of a recording, however slow the disk is, by their places in
+    /// `jobs`.
+    pub fn at_recorded_moments(&self) -> Vec<bool> {
+        let mut recorded = vec![false; self.jobs.len()];
+        for origin in &self.origins {
+            if let Origin::Replay { replay, parts, first, .. } = origin {
+                recorded[first.0 as usize..][..parts.len()].fill(replay.timing() == Timing::Recorded);
+            }
+        }
+        recorded
     }
 
     /// How long its recordings last, and how many of their I/Os are submitted in the first `limit` of them, of how

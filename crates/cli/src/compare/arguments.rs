@@ -28,12 +28,14 @@ pub(crate) struct CompareArguments {
     /// Search the knobs of this scheduler, and of the queue around it, for the goal, with --budget runs; the result is
     /// checked on seeds that the search has not seen
     #[arg(long, value_name = "NAME", conflicts_with_all = ["elevators", "until_sure"])]
+    #[arg(group = "as_many_runs_as_it_takes")]
     pub(crate) tune: Option<String>,
     /// Run more seeds, doubling them each time, until the question is decided or --budget is reached
-    #[arg(long)]
+    #[arg(long, group = "as_many_runs_as_it_takes")]
     pub(crate) until_sure: bool,
     /// How many seeds --until-sure runs at most [default: 40], or how many runs --tune makes [default: 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(requires = "as_many_runs_as_it_takes")]
     pub(crate) budget: Option<u32>,
     /// How many threads run at a time [default: one per core]; the results are the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use blksched_lab::Compared;
-use blksched_lab::runs::measured::{JobMeasure, Measured};
+use blksched_lab::runs::measured::{JobEnd, JobMeasure, Measured};
 use blksched_lab::verdict::brief::{About, Advice, Brief};
 use blksched_lab::verdict::clones::{families, label};
 use blksched_lab::verdict::figure::{Figure, FigureKind};
@@ -135,7 +135,7 @@ fn said(base: &Measured, rows: &[usize]) -> String {
 /// What counts for a job, in words.
 fn figures(job: &JobMeasure) -> Vec<(String, FigureKind, Option<Work>)> {
     let does = |work: Work| job.work(work).is_some();
-    if job.ends && job.ran.is_some() {
+    if job.end == JobEnd::Done && job.ran.is_some() {
         return vec![("time to finish".to_owned(), FigureKind::Finish, None)];
     }
     let mut figures = Vec::new();

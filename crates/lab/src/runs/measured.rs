@@ -87,8 +87,8 @@ pub struct JobMeasure {
     pub role: (Role, &'static str),
     /// Whether it is of a lower class than another job, so that waiting for that job is what it asked for.
     pub yields: bool,
-    /// Whether it ends by itself, as programs do, instead of by time.
-    pub ends: bool,
+    /// What ends it.
+    pub end: JobEnd,
     /// From its beginning to its end \[ns\]; `None` unless every run saw its end.
     pub ran: Option<Sample>,
     /// The same, or how long it would take at the run's rate; `None` if it has no end.
@@ -239,7 +239,7 @@ impl JobMeasure {
             processes: members.len(),
             role: Role::of(plan, members),
             yields: plan.jobs.iter().any(|other| rank(other) < rank(job)),
-            ends: job.character.order.is_none() || job.character.amount.is_some(),
+            end: JobEnd::of(plan, members[0]),
             ran: runs.iter().all(|run| run.rows[row].ran.is_some()).then(|| over(runs, |run| ran(run, row))),
             finish: finish(plan, (row, members), runs),
             stall: over(runs, |run| run.rows[row].stall.as_ns() as f64),
@@ -248,6 +248,28 @@ impl JobMeasure {
             priority: None,
             work: works.into_iter().filter_map(|(work, measure)| Some((work, measure?))).collect(),
         }
+    }
+}
+
+/// What ends a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JobEnd {
+    /// Time.
+    Time,
+    /// That it has done all it had to do, as programs do: sooner under a better scheduler.
+    Done,
+    /// The end of a recording whose I/Os come at their recorded moments: no scheduler changes when, nor how much is
+    /// done until then, only how long each I/O takes.
+    Recording,
+}
+
+impl JobEnd {
+    fn of(plan: &Plan, job: usize) -> JobEnd {
+        let character = &plan.jobs[job].character;
+        if plan.at_recorded_moments()[job] {
+            return JobEnd::Recording;
+        }
+        if character.order.is_none() || character.amount.is_some() { JobEnd::Done } else { JobEnd::Time }
     }
 }
 
@@ -265,9 +287,9 @@ fn finish(plan: &Plan, (row, members): (usize, &[usize]), runs: &[Outcome]) -> O
     let amount = |job: &JobPlan| job.character.amount.or_else(|| job.files.as_ref().map(|files| files.sectors * 512));
     let amounts: Option<u64> = members.iter().map(|&job| amount(&plan.jobs[job])).sum();
     let estimate = |run: &Outcome| amounts.map_or(f64::NAN, |bytes| bytes as f64 / run.rows[row].rate * 1e9);
-    let ends = plan.jobs[members[0]].character.order.is_none() || plan.jobs[members[0]].character.amount.is_some();
+    let is_done = JobEnd::of(plan, members[0]) == JobEnd::Done;
     let own =
-        |run: &Outcome| run.rows[row].ran.filter(|_| ends).map_or_else(|| estimate(run), |ran| ran.as_ns() as f64);
+        |run: &Outcome| run.rows[row].ran.filter(|_| is_done).map_or_else(|| estimate(run), |ran| ran.as_ns() as f64);
     let sample = over(runs, own);
     sample.values().iter().any(|value| value.is_finite()).then_some(sample)
 }

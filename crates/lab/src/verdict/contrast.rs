@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use blksched_measure::{Paired, Quantity, Work, holm};
 
-use crate::runs::measured::Measured;
+use crate::runs::measured::{JobEnd, Measured};
 use crate::verdict::figure::{Figure, FigureKind, word};
 
 /// Differences with a smaller p-value are significant.
@@ -49,7 +49,7 @@ fn of(here: &Measured, base: &Measured) -> Vec<Contrast> {
 fn figures(base: &Measured) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (row, job) in base.jobs.iter().enumerate() {
-        if job.ran.is_some() && job.ends {
+        if job.ran.is_some() && job.end == JobEnd::Done {
             figures.push(Figure { row: Some(row), work: None, what: FigureKind::Finish });
         }
         for &(work, _) in &job.work {

@@ -7,7 +7,7 @@ use blksched_measure::{Sample, Work};
 use blksched_text::{did_you_mean, nearest};
 
 use crate::error::{Expected, WordError};
-use crate::runs::measured::{JobMeasure, Measured};
+use crate::runs::measured::{JobEnd, JobMeasure, Measured};
 use crate::verdict::clones::families;
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::role::Role;
@@ -198,7 +198,7 @@ fn by_role(base: &Measured) -> Vec<Vec<Figure>> {
 }
 
 fn of_job(row: usize, job: &JobMeasure) -> Vec<Figure> {
-    if job.ends && job.ran.is_some() {
+    if job.end == JobEnd::Done && job.ran.is_some() {
         return vec![Figure { row: Some(row), work: None, what: FigureKind::Finish }];
     }
     let does = |work: &Work| job.work(*work).is_some();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use blksched_measure::{Paired, Work, holm};
 
-use crate::runs::measured::Measured;
+use crate::runs::measured::{JobEnd, Measured};
 use crate::verdict::contrast::{ALPHA, times};
 use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::Goal;
@@ -71,7 +71,7 @@ pub fn unsteady(goal: &Goal, measured: &[Arc<Measured>]) -> Vec<Unsteady> {
 /// The figures of jobs that end only by time, each percentile by its mean.
 fn rates_and_means(goal: &Goal, base: &Measured) -> Vec<Figure> {
     let mut figures: Vec<Figure> = Vec::new();
-    let is_endless = |figure: &Figure| figure.row.is_some_and(|row| !base.jobs[row].ends);
+    let is_endless = |figure: &Figure| figure.row.is_some_and(|row| base.jobs[row].end == JobEnd::Time);
     for figure in goal.objectives(base).into_iter().flatten().filter(is_endless) {
         let what = match figure.what {
             FigureKind::Bandwidth | FigureKind::Iops => figure.what,
@@ -114,7 +114,7 @@ impl Sides {
 /// `None` unless the halves disagree on whether the change is worth it, beyond chance.
 pub(super) fn sides(goal: &Goal, here: &Measured, base: &Measured) -> Option<Sides> {
     let objectives = goal.objectives(base);
-    let is_known = |figure: &&Figure| figure.row.is_some_and(|row| !base.jobs[row].ends);
+    let is_known = |figure: &&Figure| figure.row.is_some_and(|row| base.jobs[row].end == JobEnd::Time);
     if !objectives.iter().flatten().all(|figure| is_known(&figure)) {
         return None;
     }

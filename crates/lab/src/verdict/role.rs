@@ -1,11 +1,11 @@
 //! A job's role, inferred from its behaviour; the role determines which figures should improve.
 //!
 //! **Rule** Background: in the idle class, with a low weight or priority, or named like a backup. Latency-bound: in the
-//! real-time class, with a high weight or priority, paced (a rate, think time), or its process waits for each read or
-//! sync (depth 1, at random, or with syncs). Bulk: everything else, that is, deep or sequential jobs. The first that
-//! applies counts. A weight has a meaning only relative to the siblings': it is low if it is at most a quarter of the
-//! greatest of them, and high if it is the greatest and another is at most half of it; jobs in no group count as one
-//! group of weight 100.
+//! real-time class, with a high weight or priority, paced (a rate, think time), its process waits for each read or
+//! sync (depth 1, at random, or with syncs), or its I/Os come at recorded moments, so that nothing else can change.
+//! Bulk: everything else, that is, deep or sequential jobs. The first that applies counts. A weight has a meaning only
+//! relative to the siblings': it is low if it is at most a quarter of the greatest of them, and high if it is the
+//! greatest and another is at most half of it; jobs in no group count as one group of weight 100.
 
 use blksched::{Class, Group, GroupId};
 use blksched_workloads::fio::OffsetOrder;
@@ -91,6 +91,7 @@ impl Role {
             _ if job.character.syncs && !deep => (Role::Latency, "it waits for its syncs"),
             _ if known && !deep && !in_order && job.character.reads => (Role::Latency, "it waits for each read"),
             _ if known && !deep && !in_order && !job.is_buffered => (Role::Latency, "it waits for each write"),
+            _ if plan.at_recorded_moments()[members[0]] => (Role::Latency, "its I/Os come at recorded moments"),
             _ if !known => (Role::Bulk, "a program or a trace"),
             _ if deep => (Role::Bulk, "many in flight"),
             _ if in_order => (Role::Bulk, "in order"),

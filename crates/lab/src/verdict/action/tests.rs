@@ -5,7 +5,7 @@ use blksched_measure::Work;
 
 use super::*;
 use crate::runs::lasting::Lasting;
-use crate::runs::measured::{Availability, HalfMeasure, Total, WorkMeasure};
+use crate::runs::measured::{Availability, HalfMeasure, JobEnd, Total, WorkMeasure};
 use crate::verdict::brief::{Advice, Brief, BriefFrom};
 use crate::verdict::contrast::contrasts;
 
@@ -29,7 +29,7 @@ fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
         processes: 1,
         role: (Role::Latency, "it waits for each read"),
         yields: false,
-        ends: false,
+        end: JobEnd::Time,
         ran: None,
         finish: None,
         stall: constant(stall),
