@@ -14,7 +14,9 @@ use blksched::tunables::Tunables;
 use super::law::SharedState;
 use super::waiting::Waiting;
 
-/// How often a deadline may elapse at one moment, since an elevator may have several timers.
+/// How often a deadline may elapse at one moment in which no request is issued or ends, since an elevator may have
+/// several timers. Each request may bring one more: BFQ with `strict_guarantees` and `slice_idle=0` idles for no time
+/// whenever a queue becomes empty.
 const AT_ONE_MOMENT: u32 = 32;
 
 const ISSUES: &str = "nothing is issued that is not queued";
@@ -41,7 +43,7 @@ pub(super) struct Calls {
     flying: BTreeSet<RequestId>,
     latest: Instant,
     armed: Option<Armed>,
-    /// How often a deadline elapsed at the latest moment.
+    /// How often a deadline elapsed at the latest moment since a request was issued or ended.
     elapses: u32,
     /// The last answer that issued nothing, and the number of requests then in flight, while nothing has changed since.
     unchanged: Option<(Dispatch, u32)>,
@@ -143,6 +145,7 @@ impl Calls {
     }
 
     pub(super) fn completed(&mut self, rq: RequestId) {
+        self.elapses = 0;
         if !self.flying.remove(&rq) {
             self.shared.accuse(ISSUES, || format!("{rq:?} completed, but this elevator did not issue it"));
         }
@@ -197,6 +200,7 @@ impl Calls {
             return Dispatch::Empty;
         }
         self.flying.insert(rq);
+        self.elapses = 0;
         if let Err(what) = self.waiting.issued(cx.now, rq) {
             self.shared.accuse(WAITING, || what);
         }

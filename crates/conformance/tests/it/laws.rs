@@ -149,3 +149,24 @@ fn every_variant_of_every_mechanism_keeps_the_laws() {
         }
     }
 }
+
+/// BFQ then idles for no time whenever a queue becomes empty, which is as often as requests end.
+#[test]
+fn idling_for_no_time_at_each_of_many_ends_is_not_polling() {
+    let bfq = choice("bfq");
+    let make = || -> Box<dyn Elevator> {
+        let mut elevator = bfq.build().elevator;
+        let knobs = elevator.tunables_mut().unwrap();
+        knobs.set("strict_guarantees", 1).unwrap();
+        knobs.set("slice_idle", 0).unwrap();
+        elevator
+    };
+    let bound: Bound = (bfq.entry.bound)(&bfq);
+    for seed in 0..60 {
+        let mut script = Script::from_seed(seed, 400);
+        script
+            .steps
+            .retain(|step| !matches!(step, ScriptStep::Set { .. } | ScriptStep::Switch(_) | ScriptStep::Pass(_)));
+        assert_eq!(laws::check(&make, bound, &script).map(|_| ()), Ok(()), "seed {seed}");
+    }
+}
