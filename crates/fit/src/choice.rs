@@ -9,8 +9,10 @@ use crate::cell::{GridLoad, LoadPattern, ResultGrid};
 /// A table of more cells is no model.
 pub const MOST_CELLS: usize = 8;
 
-/// Depth and processes, in order of preference.
-const PREFERRED: [(u32, u32); MOST_CELLS] = [(1, 1), (16, 4), (4, 1), (32, 32), (1, 32), (1, 4), (8, 1), (32, 1)];
+/// Depth and processes, in order of preference. 64 in flight fill the queue of an elevator, 256 more than its pool of
+/// requests, so that somebody always waits for one; with a thousand every host looks alike, since each process waits
+/// for nearly all others.
+const PREFERRED: [(u32, u32); MOST_CELLS] = [(1, 1), (16, 4), (8, 1), (16, 16), (1, 32), (1, 4), (4, 1), (32, 1)];
 /// The same where there are mixtures, of which two deep cells are enough.
 const MIXED: [(u32, u32); 4] = [(1, 1), (16, 4), (32, 1), (1, 32)];
 /// From so many in flight on, requests wait in the host.

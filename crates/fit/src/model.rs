@@ -94,6 +94,8 @@ pub struct DriveModel {
 const STALL_EVERY: u32 = 64;
 /// With fewer commands a controller that gathers completions does not: one RAID controller (docs/disks.md).
 const COALESCING_FROM: u32 = 3;
+/// With more in flight the path's own rate hides whether they were gathered.
+const A_FEW: u32 = 8;
 /// What a fit to the simulator's own results comes within (`tests/hidden.rs`: a command, a page and the work of a
 /// process), and so such a value's plausible range. For the others it was not tried how near a fit comes.
 const PLAUSIBLE: f64 = 1.12;
@@ -161,13 +163,12 @@ impl DriveModel {
         Some(model)
     }
 
-    /// The same with gathered completions, if four in flight take much longer than one.
+    /// The same with gathered completions, if a few in flight take much longer than one.
     pub fn with_coalescing(&self, grid: &ResultGrid, used: &[GridLoad]) -> Option<DriveModel> {
-        let median = |n: u32| {
-            let cell = used.iter().filter(|load| load.in_flight() == n).find_map(|load| grid.cell(*load))?;
-            cell.sides().next().map(|(_, figures)| figures.p50_us)
-        };
-        let longer = median(4)? - median(1)?;
+        let median = |load: &GridLoad| Some(grid.cell(*load)?.sides().next()?.1.p50_us);
+        let single = used.iter().find(|load| load.in_flight() == 1)?;
+        let few = used.iter().filter(|load| (COALESCING_FROM..=A_FEW).contains(&load.in_flight()));
+        let longer = median(few.min_by_key(|load| load.in_flight())?)? - median(single)?;
         (longer > 30.0).then(|| {
             let mut model = self.clone();
             model.set(Knowledge::Coalescing, longer);

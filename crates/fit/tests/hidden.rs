@@ -35,7 +35,7 @@ fn results(model: &DriveModel, host: PathHost) -> ResultGrid {
     let disk = Arc::new(model.disk().unwrap());
     let mut cells = Vec::new();
     for pattern in [LoadPattern::Read, LoadPattern::Write] {
-        for (depth, jobs) in [(1, 1), (4, 1), (1, 8), (8, 2), (16, 4), (32, 4), (32, 32)] {
+        for (depth, jobs) in [(1, 1), (4, 1), (1, 8), (8, 2), (16, 4), (32, 4), (16, 16)] {
             let load = GridLoad { pattern, bytes: 4096, depth, jobs };
             let any = CellFigures { iops: 40_000.0, ..CellFigures::default() };
             let figures = match pattern {
