@@ -5,21 +5,20 @@
 use crate::elevator::{Cx, Run};
 use crate::elevators::bfq::device::Device;
 use crate::elevators::bfq::hierarchy::Hierarchy;
-use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
-use crate::elevators::bfq::ids::{Cid, Qid, ROOT};
-use crate::elevators::bfq::links::Links;
+use crate::elevators::bfq::hierarchy::entity::Entity;
+use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::rules::Rules;
 use crate::elevators::bfq::state::burst::Burst;
-use crate::elevators::bfq::state::context::{Contexts, WriteBackOf};
-use crate::elevators::bfq::state::idling::Idling;
+use crate::elevators::bfq::state::context::{Contexts, WriteBack};
+use crate::elevators::bfq::state::idling::{Idling, InService};
 use crate::elevators::bfq::state::injection::Sample;
 use crate::elevators::bfq::state::positions::Positions;
-use crate::elevators::bfq::state::queue::Queues;
+use crate::elevators::bfq::state::queue::{BusyQueues, Queues};
+use crate::elevators::bfq::state::waking::Wakers;
 use crate::elevators::bfq::timeouts::{Call, Jiffy, TickCache, Timeouts};
 use crate::elevators::bfq::tunables::BfqTunables;
 use crate::index::{Forest, List, Lists};
 use crate::request::Sector;
-use alloc::collections::BTreeMap;
 
 /// The data kept for each request (`elv.priv`).
 #[derive(Clone, Copy, Debug, Default)]
@@ -50,8 +49,7 @@ pub struct Bfq {
     pub(super) contexts: Contexts,
     pub(super) met: Met,
     pub(super) queues: Queues,
-    /// The write-back queue of each group, class and level.
-    pub(super) write_back: BTreeMap<WriteBackOf, Qid>,
+    pub(super) write_back: WriteBack,
     /// The data of each request, which also links each queue's requests by age.
     pub(super) rows: Lists<RequestData>,
     /// Each queue's requests, sorted by sector.
@@ -62,26 +60,18 @@ pub struct Bfq {
     pub(super) hierarchy: Hierarchy,
     pub(super) device: Device,
     pub(super) positions: Positions,
-    pub(super) woken_links: Links,
+    pub(super) wakers: Wakers,
     pub(super) burst: Burst,
 
-    /// When the slice of the queue in service began.
-    pub(super) slice_began_ns: u64,
+    pub(super) in_service: InService,
     pub(super) idling: Idling,
     pub(super) sample: Sample,
 
-    /// Busy queues by class; a class's count may be wrong, their sum never is.
-    pub(super) busy: [i64; 3],
-    pub(super) raised_busy: i64,
+    pub(super) busy: BusyQueues,
     /// The number of requests in all queues.
     pub(super) queued: u32,
     /// 5.10: the number of requests that were inserted and have not completed. Absorbed ones are never subtracted.
     pub(super) elevator_queued: u32,
-
-    /// The end of the last request of this slice that went to the device.
-    pub(super) served_position: Sector,
-    /// The queue of the request that completed last.
-    pub(super) last_completed: Option<Qid>,
 }
 
 impl Bfq {
@@ -95,24 +85,21 @@ impl Bfq {
             contexts: Contexts::default(),
             met: Met::Unknown,
             queues: Queues::default(),
-            write_back: BTreeMap::new(),
+            write_back: WriteBack::default(),
             rows: Lists::new(),
             sorted: Forest::new(),
             handed_back: List::new(),
             hierarchy: Hierarchy::new(Timeouts::new(hz).idle_class),
             device: Device::new(true, rules.queueing),
             positions: Positions::default(),
-            woken_links: Links::default(),
+            wakers: Wakers::default(),
             burst: Burst::new(),
-            slice_began_ns: 0,
+            in_service: InService::default(),
             idling: Idling::default(),
             sample: Sample::default(),
-            busy: [0; 3],
-            raised_busy: 0,
+            busy: BusyQueues::default(),
             queued: 0,
             elevator_queued: 0,
-            served_position: Sector(0),
-            last_completed: None,
         }
     }
 
@@ -122,12 +109,12 @@ impl Bfq {
         let rotational = call.cx.device().rotational;
         self.knobs.async_depth = three_quarters(call.cx.device().nr_requests);
         self.device = Device::new(rotational, self.rules.queueing);
-        self.hierarchy.levels[ROOT].idle_class_at = call.now;
+        self.hierarchy.begin_at(call.now);
         let (requests, queues) = ((call.cx.device().nr_requests as usize).min(4096), 64);
         self.contexts.reserve(queues);
         self.queues.reserve(queues);
         self.hierarchy.reserve(queues);
-        self.woken_links.reserve(queues);
+        self.wakers.reserve(queues);
         self.burst.reserve(queues);
         self.positions.reserve(queues);
         self.rows.reserve(requests);
@@ -147,7 +134,7 @@ impl Bfq {
     }
 
     pub(super) fn entity_mut(&mut self, q: Qid) -> &mut Entity {
-        &mut self.hierarchy.entities[Node::queue(q)]
+        self.hierarchy.entity_mut(q)
     }
 
     /// `slice_idle` \[ns\].

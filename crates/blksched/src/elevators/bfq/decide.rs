@@ -2,5 +2,4 @@
 
 pub(crate) mod feedback;
 pub(crate) mod pace;
-pub(crate) mod raising;
 pub(crate) mod select;

@@ -3,7 +3,6 @@
 //!
 //! Nothing here depends on queues or the elevator.
 
-pub(crate) mod budgets;
 pub(crate) mod ncq;
 pub(crate) mod peak_rate;
 

@@ -64,17 +64,17 @@ impl Elevator for Bfq {
         let mut call = self.call(cx);
         if let Some(rq) = self.handed_back.pop_front() {
             let q = self.rows[rq].queue;
-            self.queues[q].in_device += 1;
-            self.device.in_device += 1;
+            self.queues[q].sent();
+            self.device.sent();
             self.hierarchy.begin_pending(q);
             return Dispatch::Issue(rq);
         }
-        let one_at_a_time = self.knobs.strict_guarantees && self.device.in_device > 0;
+        let one_at_a_time = self.knobs.strict_guarantees && self.device.in_device() > 0;
         if !one_at_a_time
             && self.is_asked()
             && let Some(rq) = self.serve_next(&mut call)
         {
-            self.device.in_device += 1;
+            self.device.sent();
             return Dispatch::Issue(rq);
         }
         self.nothing_to_issue()
@@ -94,7 +94,7 @@ impl Elevator for Bfq {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.idling.until
+        self.idling.until()
     }
 
     fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {

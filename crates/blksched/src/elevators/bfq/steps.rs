@@ -3,12 +3,13 @@
 
 mod arrival;
 mod budget;
-mod burst;
 mod busy;
 mod completion;
 mod cooperator;
 mod device;
+mod exit;
 mod expire;
+mod get_queue;
 mod habits;
 mod idle_busy_switch;
 mod idling;
@@ -17,6 +18,7 @@ mod limit;
 mod merge;
 mod moving;
 mod next_request;
+mod positions;
 mod prepare;
 mod raising;
 mod release;
@@ -24,4 +26,5 @@ mod select;
 mod service;
 mod split;
 mod symmetry;
+mod timer;
 mod waker;

@@ -94,32 +94,32 @@ pub(crate) enum EntityPlace {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entity {
     /// The group that it is in, as an index of levels.
-    pub(crate) level: usize,
-    pub(crate) place: EntityPlace,
-    pub(crate) start: Virtual,
-    pub(crate) finish: Virtual,
+    pub(super) level: usize,
+    pub(super) place: EntityPlace,
+    pub(super) start: Virtual,
+    pub(super) finish: Virtual,
     /// How much it may be served before another entity is selected \[sectors\].
-    pub(crate) budget: i64,
+    pub(super) budget: i64,
     /// How much of its budget it has used.
-    pub(crate) service: i64,
+    pub(super) service: i64,
     /// The number of its allocated requests and of those below it. A request whose queue has moved is subtracted from
     /// its new group (docs/behaviour/elevators-6.12-6.18.md#amendment-a2).
-    pub(crate) allocated: i64,
-    pub(crate) class: IoprioClass,
+    pub(super) allocated: i64,
+    pub(super) class: IoprioClass,
     /// Its effective weight, raised or not.
-    pub(crate) weight: i64,
+    pub(super) weight: i64,
     /// The factor of its raising; 1 if it is not raised.
-    pub(crate) times: i64,
+    pub(super) times: i64,
     /// Its weight without raising.
-    pub(crate) own_weight: i64,
+    pub(super) own_weight: i64,
     /// The class and weight that it takes when it next enters a tree, if `is_changing`.
-    pub(crate) wanted_class: IoprioClass,
-    pub(crate) wanted_weight: i64,
-    pub(crate) is_changing: bool,
+    pub(super) wanted_class: IoprioClass,
+    pub(super) wanted_weight: i64,
+    pub(super) is_changing: bool,
     /// The weight under which it is counted ([`Weights`](super::weights)).
-    pub(crate) counted: Option<i64>,
+    pub(super) counted: Option<i64>,
     /// The level in which it is counted as having pending requests, here or in the device.
-    pub(crate) pending_in: Option<usize>,
+    pub(super) pending_in: Option<usize>,
 }
 
 impl Entity {
@@ -144,7 +144,107 @@ impl Entity {
         }
     }
 
+    /// The group that it is in, as an index of levels.
+    #[inline]
+    pub(crate) fn level(&self) -> usize {
+        self.level
+    }
+
+    #[inline]
+    pub(crate) fn class(&self) -> IoprioClass {
+        self.class
+    }
+
+    #[inline]
+    pub(crate) fn is_idle_class(&self) -> bool {
+        self.class == IoprioClass::Idle
+    }
+
+    #[inline]
+    pub(crate) fn place(&self) -> EntityPlace {
+        self.place
+    }
+
+    /// Its effective weight, raised or not.
+    #[inline]
+    pub(crate) fn weight(&self) -> i64 {
+        self.weight
+    }
+
+    /// Its weight without raising.
+    #[inline]
+    pub(crate) fn own_weight(&self) -> i64 {
+        self.own_weight
+    }
+
+    pub(crate) fn wanted_weight(&self) -> i64 {
+        self.wanted_weight
+    }
+
+    /// The weight under which it is counted.
+    pub(crate) fn counted(&self) -> Option<i64> {
+        self.counted
+    }
+
+    /// Whether it is counted as having pending requests, here or in the device.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.pending_in.is_some()
+    }
+
+    pub(crate) fn allocated(&self) -> i64 {
+        self.allocated
+    }
+
+    pub(crate) fn times(&self) -> i64 {
+        self.times
+    }
+
+    #[inline]
+    pub(crate) fn budget(&self) -> i64 {
+        self.budget
+    }
+
+    pub(crate) fn set_budget(&mut self, budget: i64) {
+        self.budget = budget;
+    }
+
+    /// How much of its budget it has used.
+    #[inline]
+    pub(crate) fn service(&self) -> i64 {
+        self.service
+    }
+
+    pub(crate) fn clear_service(&mut self) {
+        self.service = 0;
+    }
+
+    /// Asks for another class and weight, from when it next enters a tree.
+    pub(crate) fn want(&mut self, class: IoprioClass, weight: i64) {
+        (self.wanted_class, self.wanted_weight, self.is_changing) = (class, weight, true);
+    }
+
+    pub(crate) fn want_weight(&mut self, weight: i64) {
+        (self.wanted_weight, self.is_changing) = (weight, true);
+    }
+
+    /// Its raising has changed, which applies when it next enters a tree.
+    pub(crate) fn reweigh(&mut self) {
+        self.is_changing = true;
+    }
+
+    /// The factor of its raising; it applies with the next change of its weight.
+    #[inline]
+    pub(crate) fn set_times(&mut self, times: i64) {
+        self.times = times;
+    }
+
+    /// It moves to another group.
+    pub(crate) fn move_to(&mut self, level: usize) {
+        self.level = level;
+    }
+
     /// The rest of its budget.
+    #[inline]
     pub(crate) fn left(&self) -> i64 {
         self.budget - self.service
     }

@@ -15,6 +15,7 @@ use alloc::vec::Vec;
 use crate::elevators::bfq::hierarchy::Hierarchy;
 use crate::elevators::bfq::hierarchy::entity::{Entity, EntityPlace, Node};
 use crate::elevators::bfq::hierarchy::service_tree::{Level, Life};
+use crate::elevators::bfq::hierarchy::wf2q::Afterwards;
 use crate::elevators::bfq::ids::{Qid, ROOT};
 use crate::elevators::bfq::timeouts::LONG_AGO;
 use crate::elevators::ioprio::IoprioClass;
@@ -77,6 +78,76 @@ impl Hierarchy {
 
     pub(crate) fn same_group(&self, a: Qid, b: Qid) -> bool {
         self.entity(a).level == self.entity(b).level
+    }
+
+    /// The weight of a level's group; the root has none.
+    pub(crate) fn group_weight(&self, level: usize) -> Option<i64> {
+        self.group_above(level).map(|group| self.entities[group].weight)
+    }
+
+    /// A number that belongs to a level's group alone, and is never reused.
+    #[inline]
+    pub(crate) fn serial_of(&self, level: usize) -> u64 {
+        self.levels[level].serial
+    }
+
+    /// The queue created last in a level.
+    pub(crate) fn last_made(&self, level: usize) -> Option<Qid> {
+        self.levels[level].last_made
+    }
+
+    pub(crate) fn set_last_made(&mut self, level: usize, q: Qid) {
+        self.levels[level].last_made = Some(q);
+    }
+
+    /// If `q` is the queue created last in its level, `into` is now.
+    pub(crate) fn replace_last_made(&mut self, q: Qid, into: Option<Qid>) {
+        let last_made = &mut self.levels[self.entities[Node::queue(q)].level].last_made;
+        if *last_made == Some(q) {
+            *last_made = into;
+        }
+    }
+
+    /// Forgets a queue as the one created last.
+    pub(crate) fn forget_last_made(&mut self, q: Qid) {
+        self.replace_last_made(q, None);
+    }
+
+    /// Whether the root has another entity next than the one in service. If a group that was left on its tree is both,
+    /// no queue preempts the one in service (docs/behaviour/elevators-6.12-6.18.md#amendment-a3).
+    pub(crate) fn root_may_go_on(&self) -> bool {
+        self.levels[ROOT].next != self.levels[ROOT].in_service
+    }
+
+    /// A group's level, which no bio of that group finds any more.
+    pub(crate) fn take_level(&mut self, id: GroupId) -> Option<usize> {
+        self.level_by_group.get_mut(id.0 as usize).and_then(Option::take)
+    }
+
+    /// A queue that waits for service in this level and class; groups below it are none.
+    pub(crate) fn active_queue(&self, level: usize, class: IoprioClass) -> Option<Qid> {
+        self.levels[level].classes[class as usize].active.first().map(Node::of).and_then(Node::as_queue)
+    }
+
+    /// The queue in service in this level, if it is none of a group below it.
+    pub(crate) fn served_queue(&self, level: usize) -> Option<Qid> {
+        self.levels[level].in_service.and_then(Node::as_queue)
+    }
+
+    /// Forgets an entity of the idle tree of this level and class; false if there is none.
+    pub(crate) fn forget_one_idle(&mut self, level: usize, class: IoprioClass) -> bool {
+        let first = self.levels[level].classes[class as usize].idle.first().map(Node::of);
+        first.inspect(|&n| self.forget_idle_entity(n)).is_some()
+    }
+
+    /// The level's group leaves the tree of its parent.
+    pub(crate) fn deactivate_group(&mut self, level: usize) {
+        self.deactivate(Node::group(level), Afterwards::Forgotten);
+    }
+
+    /// The level may be used for another group, once no queue is in it.
+    pub(crate) fn remove_level(&mut self, level: usize) {
+        self.levels[level].life = Life::Gone;
     }
 
     /// Checks that a group wants service exactly if an entity in it does. Only its next entity may be stale

@@ -1,6 +1,6 @@
 //! The hierarchy's state.
 //!
-//! **Rule** A queue that has left all trees is reported ([`Hierarchy::left`]) instead of being released here, because
+//! **Rule** A queue that has left all trees is reported ([`Hierarchy::take_left`]) instead of being released here, because
 //! other references to it are not known here.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5.
 //! **In the kernel** `bfq_sched_data`, `bfq_group`, `in_service_entity`, `next_in_service`.
@@ -19,26 +19,26 @@ use crate::elevators::bfq::timeouts::Jiffy;
 #[derive(Debug)]
 pub(crate) struct Hierarchy {
     /// All entities, on service trees or not.
-    pub(crate) entities: Entities,
+    pub(super) entities: Entities,
     /// The root's level, and one per group.
-    pub(crate) levels: Vec<Level>,
-    pub(crate) level_by_group: Vec<Option<usize>>,
-    pub(crate) groups_made: u64,
+    pub(super) levels: Vec<Level>,
+    pub(super) level_by_group: Vec<Option<usize>>,
+    pub(super) groups_made: u64,
     /// The number of groups that were activated and are not yet idle (until 6.1).
-    pub(crate) woken_groups: u32,
+    pub(super) woken_groups: u32,
     /// The number of groups with queues that have pending requests (since 6.6).
-    pub(crate) pending_groups: u32,
-    pub(crate) trees: Trees,
+    pub(super) pending_groups: u32,
+    pub(super) trees: Trees,
     /// The queues on active trees, newest first.
-    pub(crate) active: Head,
-    pub(crate) active_links: Links,
-    pub(crate) weights: Weights,
+    pub(super) active: Head,
+    pub(super) active_links: Links,
+    pub(super) weights: Weights,
     /// The queue in service.
-    pub(crate) in_service: Option<Qid>,
+    pub(super) in_service: Option<Qid>,
     /// The interval within which the idle class is served at least once.
-    pub(crate) idle_class: Jiffy,
+    pub(super) idle_class: Jiffy,
     /// Queues that have left all trees and are forgotten, until the caller takes them.
-    pub(crate) left: Vec<Qid>,
+    pub(super) left: Vec<Qid>,
 }
 
 impl Hierarchy {
@@ -75,5 +75,73 @@ impl Hierarchy {
     /// The queues that wait for service, newest first.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = Qid> + '_ {
         self.active_links.iter(self.active)
+    }
+
+    /// The queue in service.
+    #[inline(always)]
+    pub(crate) fn in_service(&self) -> Option<Qid> {
+        self.in_service
+    }
+
+    /// A queue's entity, to change what it asks for or has received.
+    #[inline]
+    pub(crate) fn entity_mut(&mut self, q: Qid) -> &mut Entity {
+        &mut self.entities[Node::queue(q)]
+    }
+
+    /// A queue was created.
+    pub(crate) fn made(&mut self, q: Qid, entity: Entity) {
+        self.entities.set(Node::queue(q), entity);
+    }
+
+    /// The queue whose slice begins.
+    pub(crate) fn begin_service(&mut self, q: Qid) {
+        self.in_service = Some(q);
+    }
+
+    /// The slice in service, of a queue of this level, ends.
+    pub(crate) fn end_service(&mut self, level: usize) {
+        self.in_service = None;
+        self.clear_service(level);
+    }
+
+    /// When the idle class counts as last served, if nothing was.
+    pub(crate) fn begin_at(&mut self, now: Jiffy) {
+        self.levels[ROOT].idle_class_at = now;
+    }
+
+    /// Whether a queue waits for service.
+    pub(crate) fn waits(&self, q: Qid) -> bool {
+        self.active_links.contains(q)
+    }
+
+    /// Whether the weights of the queues that are counted differ.
+    pub(crate) fn weights(&self) -> &Weights {
+        &self.weights
+    }
+
+    /// Whether a group competes: one was activated and is not yet idle (until 6.1).
+    pub(crate) fn a_group_is_woken(&self) -> bool {
+        self.woken_groups > 0
+    }
+
+    /// Whether several groups have queues with pending requests (since 6.6).
+    pub(crate) fn several_groups_are_pending(&self) -> bool {
+        self.pending_groups > 1
+    }
+
+    /// Whether queues have left all trees, for the caller to take with [`Hierarchy::take_left`].
+    #[inline(always)]
+    pub(crate) fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
+    /// The queue of this number among those that have left; when all were taken, they are forgotten.
+    pub(crate) fn take_left(&mut self, at: usize) -> Option<Qid> {
+        let left = self.left.get(at).copied();
+        if left.is_none() {
+            self.left.clear();
+        }
+        left
     }
 }

@@ -25,37 +25,37 @@ pub(crate) type Trees = Forest<Stamps, Earliest>;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ServiceTree {
     /// The entities that wait for service, by finish.
-    pub(crate) active: Root,
+    pub(super) active: Root,
     /// The entities that want no service now but have a finish in the future.
-    pub(crate) idle: Root,
+    pub(super) idle: Root,
     /// The idle entity that counts as the last to finish.
-    pub(crate) last_idle: Option<u32>,
+    pub(super) last_idle: Option<u32>,
     /// Virtual time: the service received by each unit of weight.
-    pub(crate) time: Virtual,
+    pub(super) time: Virtual,
     /// The total weight of all of them and of the entity in service.
-    pub(crate) weight: i64,
+    pub(super) weight: i64,
 }
 
 /// The entities that compete inside one group, or at the root (`bfq_sched_data`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     /// By class.
-    pub(crate) classes: [ServiceTree; 3],
+    pub(super) classes: [ServiceTree; 3],
     /// The entity in service.
-    pub(crate) in_service: Option<Node>,
+    pub(super) in_service: Option<Node>,
     /// The entity to be served next, as far as known.
-    pub(crate) next: Option<Node>,
+    pub(super) next: Option<Node>,
     /// When the idle class last had its chance.
-    pub(crate) idle_class_at: Jiffy,
+    pub(super) idle_class_at: Jiffy,
     /// The number of its queues that are busy or have requests in the device, without those of groups below.
-    pub(crate) pending: u32,
+    pub(super) pending: u32,
     /// Whether its group was activated and is not yet idle.
-    pub(crate) woken: bool,
+    pub(super) woken: bool,
     /// The queue created last in it.
-    pub(crate) last_made: Option<Qid>,
+    pub(super) last_made: Option<Qid>,
     /// Unique to the group, never reused.
-    pub(crate) serial: u64,
-    pub(crate) life: Life,
+    pub(super) serial: u64,
+    pub(super) life: Life,
 }
 
 /// Whether a level's group exists.

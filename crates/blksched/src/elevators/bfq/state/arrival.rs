@@ -4,7 +4,6 @@
 //! **In the kernel** `bfq_update_io_thinktime`, `bfq_update_has_short_ttime`, `bfq_update_io_seektime`.
 
 use crate::elevators::bfq::rules::{Rules, ShortThink, ThinkOf};
-use crate::elevators::bfq::state::habits::seeks;
 use crate::elevators::bfq::state::queue::BfqQueue;
 use crate::elevators::bfq::timeouts::Jiffy;
 use crate::request::Sector;
@@ -44,14 +43,13 @@ impl News {
 impl BfqQueue {
     #[inline(always)]
     pub(crate) fn hear_of(&mut self, at: Arrival, rules: &Rules) -> News {
-        if rules.think_of == ThinkOf::AllRequests || (self.in_device == 0 && !self.busy) {
-            self.habits.think.add(at.ns.wrapping_sub(self.habits.last_end_ns), at.idle);
+        if rules.think_of == ThinkOf::AllRequests || (self.in_device() == 0 && !self.is_busy()) {
+            self.habits.thought(at.ns, at.idle);
         }
-        let seek = seeks(self.seeks.last_end, at.start, at.sectors, at.rotational);
-        self.seeks.history = self.seeks.history << 1 | u32::from(seek);
+        self.seeks.add(at.start, at.sectors, at.rotational);
         News {
             has_short_ttime: self.thinks_otherwise(at, rules.short_think),
-            only_seeks: self.raising.is_soft_real_time() && self.seeks.are_all(rules.only_seeks),
+            only_seeks: self.raising().is_soft_real_time() && self.seeks.are_all(rules.only_seeks),
         }
     }
 
@@ -59,12 +57,12 @@ impl BfqQueue {
     #[inline(always)]
     fn thinks_otherwise(&self, at: Arrival, short: ShortThink) -> Option<bool> {
         // Why not soon after a split, no source says; kept.
-        if !self.is_sync() || at.idle == 0 || at.now <= self.birth.split + at.new_start {
+        if !self.is_sync() || at.idle == 0 || self.birth.was_split_within(at.now, at.new_start) {
             return None;
         }
         let longest = if short == ShortThink::Half { at.idle / 2 } else { at.idle };
-        let too_long = self.habits.think.valid_mean().is_some_and(|mean| mean > longest);
+        let too_long = self.habits.thinks_longer_than(longest);
         let shortly = !(at.is_gone || too_long);
-        (shortly != self.habits.has_short_ttime).then_some(shortly)
+        (shortly != self.habits.has_short_ttime()).then_some(shortly)
     }
 }

@@ -33,15 +33,10 @@ impl Saved {
         Saved {
             injection: Injection::default(),
             weight: USUAL_WEIGHT,
-            habits: Habits {
-                has_short_ttime: false,
-                is_io_bound: false,
-                last_end_ns: 0,
-                ..Habits::new(0, Waiter::Sync)
-            },
+            habits: Habits::unknown(),
             in_large_burst: false,
             was_in_burst: false,
-            raising: Raising { interactive_since: LONG_AGO, ..Raising::new(LONG_AGO) },
+            raising: Raising::new(LONG_AGO),
         }
     }
 }
@@ -49,27 +44,123 @@ impl Saved {
 /// The state of a process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context {
-    pub(crate) submitter: SubmitterId,
-    pub(crate) queues: PerWaiter<Option<Qid>>,
-    pub(crate) priority: Priority,
+    submitter: SubmitterId,
+    queues: PerWaiter<Option<Qid>>,
+    priority: Priority,
     /// The group of its last bio.
-    pub(crate) group_serial: Option<u64>,
-    pub(crate) saved: Saved,
+    group_serial: Option<u64>,
+    saved: Saved,
     /// The queue with which its own may be stably merged.
-    pub(crate) stable_target: Option<Qid>,
-    pub(crate) is_stably_merged: bool,
+    stable_target: Option<Qid>,
+    is_stably_merged: bool,
     /// The number of its requests that are prepared and not yet complete.
-    pub(crate) requests: u32,
+    requests: u32,
     /// Whether it has exited; it is then remembered until its last request completes.
-    pub(crate) is_gone: bool,
+    is_gone: bool,
+}
+
+impl Context {
+    pub(crate) fn submitter(&self) -> SubmitterId {
+        self.submitter
+    }
+
+    /// The queue that it uses for such requests.
+    #[inline(always)]
+    pub(crate) fn queue(&self, waiter: Waiter) -> Option<Qid> {
+        self.queues[waiter]
+    }
+
+    pub(crate) fn use_queue(&mut self, waiter: Waiter, q: Option<Qid>) {
+        self.queues[waiter] = q;
+    }
+
+    #[inline(always)]
+    pub(crate) fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    pub(crate) fn set_priority(&mut self, priority: Priority) {
+        self.priority = priority;
+    }
+
+    /// Whether its last bio was of this group.
+    #[inline]
+    pub(crate) fn was_in_group(&self, serial: u64) -> bool {
+        self.group_serial == Some(serial)
+    }
+
+    pub(crate) fn join_group(&mut self, serial: u64) {
+        self.group_serial = Some(serial);
+    }
+
+    pub(crate) fn saved(&self) -> &Saved {
+        &self.saved
+    }
+
+    pub(crate) fn save(&mut self, saved: Saved) {
+        self.saved = saved;
+    }
+
+    /// The queue that it leaves is in a large burst, which its own will be, too.
+    pub(crate) fn save_large_burst(&mut self) {
+        self.saved.in_large_burst = true;
+    }
+
+    #[inline]
+    pub(crate) fn has_stable_target(&self) -> bool {
+        self.stable_target.is_some()
+    }
+
+    pub(crate) fn plan_stable_merge(&mut self, into: Qid) {
+        self.stable_target = Some(into);
+    }
+
+    pub(crate) fn take_stable_target(&mut self) -> Option<Qid> {
+        self.stable_target.take()
+    }
+
+    pub(crate) fn is_stably_merged(&self) -> bool {
+        self.is_stably_merged
+    }
+
+    pub(crate) fn merged_stably(&mut self) {
+        self.is_stably_merged = true;
+    }
+
+    /// The number of its requests that are prepared and not yet complete.
+    #[inline(always)]
+    pub(crate) fn requests(&self) -> u32 {
+        self.requests
+    }
+
+    #[inline(always)]
+    pub(crate) fn hold_request(&mut self) {
+        self.requests += 1;
+    }
+
+    #[inline(always)]
+    pub(crate) fn drop_request(&mut self) {
+        self.requests -= 1;
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_gone(&self) -> bool {
+        self.is_gone
+    }
+
+    /// It exits; returns the queues that it used.
+    pub(crate) fn exit(&mut self) -> PerWaiter<Option<Qid>> {
+        self.is_gone = true;
+        core::mem::take(&mut self.queues)
+    }
 }
 
 /// Every process, in slots that are reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Contexts {
-    pub(crate) slots: Vec<Context>,
-    pub(crate) free: Vec<Cid>,
-    pub(crate) by_submitter: BTreeMap<SubmitterId, Cid>,
+    slots: Vec<Context>,
+    free: Vec<Cid>,
+    by_submitter: BTreeMap<SubmitterId, Cid>,
     /// The process looked up last: most look-ups are for the same one again.
     recent: Recent,
     /// The group that `recent` is known to be in: its bios of that group need no check until groups are added or
@@ -228,5 +319,22 @@ impl core::ops::IndexMut<Cid> for Contexts {
     }
 }
 
-/// The key of a write-back queue: level of the hierarchy, class and ioprio level.
-pub(crate) type WriteBackOf = (usize, Ioprio);
+/// The write-back queue of each level of the hierarchy, class and ioprio level.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WriteBack(BTreeMap<(usize, Ioprio), Qid>);
+
+impl WriteBack {
+    pub(crate) fn find(&self, level: usize, ioprio: Ioprio) -> Option<Qid> {
+        self.0.get(&(level, ioprio)).copied()
+    }
+
+    pub(crate) fn add(&mut self, level: usize, ioprio: Ioprio, q: Qid) {
+        self.0.insert((level, ioprio), q);
+    }
+
+    /// Takes one of a level that is removed.
+    pub(crate) fn take_one_of(&mut self, level: usize) -> Option<Qid> {
+        let key = self.0.keys().find(|key| key.0 == level).copied()?;
+        self.0.remove(&key)
+    }
+}

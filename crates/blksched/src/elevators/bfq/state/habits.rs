@@ -21,28 +21,27 @@ pub(crate) const SEEK: u64 = 800;
 pub(crate) const LARGE: u32 = 64;
 
 /// A queue is seeky if more than this many of its last 32 requests were seeks.
-pub(crate) const SEEKY: u32 = 19;
+const SEEKY: u32 = 19;
 
 /// Until 5.10: this many requests in time show that a queue is I/O-bound.
 const IN_TIME: u32 = 120;
 
 /// The window over which idle time is measured.
-pub(crate) const WINDOW_NS: u64 = 200_000_000;
+const WINDOW_NS: u64 = 200_000_000;
 
 /// A queue's think time and I/O intensity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Habits {
     /// When one of its requests last completed.
-    pub(crate) last_end_ns: u64,
-    pub(crate) think: ThinkTime,
-    /// Whether its think time is short (`has_short_ttime`).
-    pub(crate) has_short_ttime: bool,
-    pub(crate) is_io_bound: bool,
-    pub(crate) window_from_ns: u64,
+    last_end_ns: u64,
+    think: ThinkTime,
+    has_short_ttime: bool,
+    is_io_bound: bool,
+    window_from_ns: u64,
     /// How long it was idle since `window_from_ns`.
-    pub(crate) idle_ns: u64,
+    idle_ns: u64,
     /// Until 5.10: how often in a row it became busy in time.
-    pub(crate) in_time: u32,
+    in_time: u32,
 }
 
 impl Habits {
@@ -57,6 +56,67 @@ impl Habits {
             idle_ns: 0,
             in_time: 0,
         }
+    }
+
+    /// What is known before a process's own queue was ever saved: nothing.
+    pub(crate) fn unknown() -> Habits {
+        let new = Habits::new(0, Waiter::Sync);
+        Habits { has_short_ttime: false, is_io_bound: false, last_end_ns: 0, ..new }
+    }
+
+    /// Whether its think time is short (`has_short_ttime`).
+    #[inline]
+    pub(crate) fn has_short_ttime(&self) -> bool {
+        self.has_short_ttime
+    }
+
+    #[inline]
+    pub(crate) fn is_io_bound(&self) -> bool {
+        self.is_io_bound
+    }
+
+    /// One of its requests completes.
+    #[inline(always)]
+    pub(crate) fn completed(&mut self, ns: u64) {
+        self.last_end_ns = ns;
+    }
+
+    /// Whether its last request completed at most so long ago.
+    pub(crate) fn returned_within(&self, ns: u64, longest_ns: u64) -> bool {
+        ns <= self.last_end_ns + longest_ns
+    }
+
+    /// A think time ends. `idle`: the idle time \[ns\].
+    #[inline(always)]
+    pub(crate) fn thought(&mut self, ns: u64, idle: u64) {
+        self.think.add(ns.wrapping_sub(self.last_end_ns), idle);
+    }
+
+    /// Whether its think time is known to be longer on average \[ns\].
+    #[inline(always)]
+    pub(crate) fn thinks_longer_than(&self, ns: u64) -> bool {
+        self.think.valid_mean().is_some_and(|mean| mean > ns)
+    }
+
+    /// Its think time has become short, or long.
+    pub(crate) fn set_short_ttime(&mut self, shortly: bool) {
+        self.has_short_ttime = shortly;
+    }
+
+    /// Gives its being I/O-bound to a queue that it is merged into. Moved rather than copied: as in the kernel, for no
+    /// known reason.
+    pub(crate) fn give_io_bound(&mut self) -> bool {
+        core::mem::take(&mut self.is_io_bound)
+    }
+
+    /// Takes what another queue gave.
+    pub(crate) fn take_io_bound(&mut self, given: bool) {
+        self.is_io_bound |= given;
+    }
+
+    /// Restores what was saved when the queue was merged.
+    pub(crate) fn restore(&mut self, saved: Habits) {
+        *self = Habits { in_time: self.in_time, ..saved };
     }
 
     /// Until 5.10: it became busy, in time or not, which may show that it is I/O-bound again.
@@ -93,13 +153,21 @@ impl Habits {
 /// The last 32 requests, and where the last one ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seeks {
-    pub(crate) history: u32,
-    pub(crate) last_end: Sector,
+    history: u32,
+    last_end: Sector,
 }
 
 impl Seeks {
     pub(crate) fn new() -> Seeks {
         Seeks { history: 1, last_end: Sector(0) }
+    }
+
+    /// Notes a request.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, start: Sector, sectors: u32, rotational: bool) {
+        let seek = seeks(self.last_end, start, sectors, rotational);
+        self.history = self.history << 1 | u32::from(seek);
+        self.last_end = start + sectors;
     }
 
     pub(crate) fn is_seeky(self) -> bool {

@@ -16,9 +16,9 @@ pub(crate) const CLOSE: u64 = 8192;
 /// The positions of queues: at most one per sector, by group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Positions {
-    pub(crate) forest: Forest<Sector>,
+    forest: Forest<Sector>,
     /// One tree per level.
-    pub(crate) roots: Vec<Root>,
+    roots: Vec<Root>,
 }
 
 impl Positions {
@@ -27,7 +27,7 @@ impl Positions {
         self.roots.reserve(1);
     }
 
-    pub(crate) fn root(&mut self, level: usize) -> &mut Root {
+    fn root(&mut self, level: usize) -> &mut Root {
         if level >= self.roots.len() {
             self.roots.resize(level + 1, Root::default());
         }
@@ -51,7 +51,7 @@ impl Positions {
     }
 
     #[inline(never)]
-    pub(crate) fn add(&mut self, level: usize, q: Qid, at: Sector) {
+    fn add(&mut self, level: usize, q: Qid, at: Sector) {
         let mut root = *self.root(level);
         self.forest.insert_if_free(&mut root, q, at);
         *self.root(level) = root;
@@ -62,6 +62,13 @@ impl Positions {
             let mut root = *self.root(level);
             self.forest.remove(&mut root, q);
             *self.root(level) = root;
+        }
+    }
+
+    /// Updates a queue's position without moving it in its tree.
+    pub(crate) fn moved(&mut self, q: Qid, to: Sector) {
+        if self.forest.contains(q) {
+            self.forest.rekey_anyhow(q, to);
         }
     }
 

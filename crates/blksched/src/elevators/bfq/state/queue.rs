@@ -4,33 +4,32 @@
 //! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight
 //! is counted, or it is on a service tree or in service; the write-back of a level lives for ever.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1. Numbers are reused; a serial number never is.
-//! **In the kernel** `bfq_queue`, `bfq_get_queue`, `bfq_put_queue`, `async_bfqq`, `budget_timeout`,
-//! `non_blocking_wait_rq`, `service_from_backlogged`, `first_IO_time`.
+//! **In the kernel** `bfq_queue`, `bfq_get_queue`, `bfq_put_queue`, `async_bfqq`, `dispatched`,
+//! `busy_queues`, `wr_busy_queues`.
 
 use alloc::vec::Vec;
 
+use crate::elevators::bfq::hierarchy::entity::Entity;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::rules::Chains;
-use crate::elevators::bfq::state::burst::Birth;
+use crate::elevators::bfq::state::birth::Birth;
 use crate::elevators::bfq::state::habits::{Habits, Seeks};
 use crate::elevators::bfq::state::injection::Injection;
 use crate::elevators::bfq::state::raising::Raising;
 use crate::elevators::bfq::state::sharing::Sharing;
-use crate::elevators::bfq::state::waking::Waking;
-use crate::elevators::bfq::timeouts::{Call, Jiffy, LONG_AGO};
-use crate::elevators::ioprio::Ioprio;
+use crate::elevators::bfq::state::slice::Slice;
+use crate::elevators::bfq::timeouts::{Call, Jiffy};
+use crate::elevators::ioprio::{Ioprio, IoprioClass};
 use crate::index::{Chain, Root};
 use crate::request::{RequestId, SubmitterId, Waiter};
 
-/// One queue. Its weight, budget and timestamps are in its `hierarchy::entity::Entity`.
+/// One queue. Its weight, budget and timestamps are in its `hierarchy::entity::Entity`; its waker in
+/// [`Wakers`](super::waking::Wakers).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BfqQueue {
-    pub(crate) serial: u64,
-    /// The process that created it, named in reasons.
-    pub(crate) owner: SubmitterId,
-    pub(crate) waiter: Waiter,
-    /// The ioprio level of its process.
-    pub(crate) level: u8,
+    serial: u64,
+    owner: SubmitterId,
+    waiter: Waiter,
+    level: u8,
 
     /// Its requests, by sector.
     pub(crate) sorted: Root,
@@ -38,88 +37,20 @@ pub(crate) struct BfqQueue {
     pub(crate) fifo: Chain,
     /// Its next request, while it has any.
     pub(crate) next: Option<RequestId>,
-    /// The number of its requests in the device.
-    pub(crate) in_device: u32,
-    /// Whether it has requests, or is waited for although it has none.
-    pub(crate) busy: bool,
+    in_device: u32,
+    busy: bool,
 
+    raising: Raising,
     pub(crate) slice: Slice,
-    pub(crate) raising: Raising,
     pub(crate) habits: Habits,
     pub(crate) seeks: Seeks,
     pub(crate) injection: Injection,
-    pub(crate) waking: Waking,
     pub(crate) birth: Birth,
     pub(crate) sharing: Sharing,
-    pub(crate) held_by: References,
-}
-
-/// A queue's slices.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Slice {
-    /// The budget that feedback assigns it \[sectors\].
-    pub(crate) assigned: i64,
-    /// While it is in service, the latest end of its slice; otherwise, when it became idle (`budget_timeout`).
-    pub(crate) expires: Jiffy,
-    /// Whether this slice has checked its oldest request.
-    pub(crate) looked_for_oldest: bool,
-    /// Whether the disk is being left idle for it.
-    pub(crate) waits: bool,
-    /// Whether it ran empty with budget left, which is kept for it (`non_blocking_wait_rq`).
-    pub(crate) keeps_budget: bool,
-    /// The service received since it last became busy \[sectors\].
-    pub(crate) served: i64,
-    /// When it was first served since it became busy.
-    pub(crate) first_served: Jiffy,
-    /// When it last became busy.
-    pub(crate) busy_since: Jiffy,
-}
-
-/// The references that keep a queue alive, apart from service trees.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct References {
-    /// The number of processes that hold it, and of merges planned into it.
-    pub(crate) processes: u32,
-    /// The number of its requests, from preparation to completion.
-    pub(crate) requests: u32,
-    /// The number of stable merges that may still join it.
-    pub(crate) stable: u32,
 }
 
 impl BfqQueue {
-    pub(crate) fn is_sync(&self) -> bool {
-        self.waiter == Waiter::Sync
-    }
-
-    /// Counts sectors that it was served.
-    #[inline]
-    pub(crate) fn note_served(&mut self, now: Jiffy, sectors: i64) {
-        if self.slice.served == 0 {
-            self.slice.first_served = now;
-        }
-        if self.is_raised() {
-            self.raising.served += sectors;
-        }
-        self.slice.served += sectors;
-    }
-
-    /// Whether it has no queued requests.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.sorted.is_empty()
-    }
-
-    /// Whether it belongs to a single process: if merges are carried out to the end of a chain, not while one is
-    /// planned.
-    #[inline(always)]
-    pub(crate) fn is_of_one(&self, chains: Chains) -> bool {
-        self.held_by.processes == 1 && (chains == Chains::OneStep || self.sharing.target.is_none())
-    }
-
-    pub(crate) fn is_raised(&self) -> bool {
-        self.raising.is_raised()
-    }
-
-    pub(crate) fn new(call: &Call<'_>, owner: SubmitterId, waiter: Waiter, ioprio: Ioprio, assigned: i64) -> BfqQueue {
+    fn new(call: &Call<'_>, owner: SubmitterId, waiter: Waiter, ioprio: Ioprio, assigned: i64) -> BfqQueue {
         BfqQueue {
             serial: 0,
             owner,
@@ -130,35 +61,177 @@ impl BfqQueue {
             next: None,
             in_device: 0,
             busy: false,
-            slice: Slice {
-                assigned,
-                expires: LONG_AGO,
-                looked_for_oldest: false,
-                waits: false,
-                keeps_budget: false,
-                served: 0,
-                first_served: LONG_AGO,
-                busy_since: LONG_AGO,
-            },
             raising: Raising::new(call.now),
+            slice: Slice::new(assigned),
             habits: Habits::new(call.ns, waiter),
             seeks: Seeks::new(),
             injection: Injection::default(),
-            waking: Waking::default(),
             birth: Birth::new(call.now, waiter),
             sharing: Sharing::default(),
-            held_by: References::default(),
         }
+    }
+
+    pub(crate) fn serial(&self) -> u64 {
+        self.serial
+    }
+
+    /// The process that created it, named in reasons.
+    #[inline]
+    pub(crate) fn owner(&self) -> SubmitterId {
+        self.owner
+    }
+
+    #[inline]
+    pub(crate) fn waiter(&self) -> Waiter {
+        self.waiter
+    }
+
+    #[inline]
+    pub(crate) fn is_sync(&self) -> bool {
+        self.waiter == Waiter::Sync
+    }
+
+    /// The ioprio level of its process.
+    pub(crate) fn level(&self) -> u8 {
+        self.level
+    }
+
+    pub(crate) fn set_level(&mut self, level: u8) {
+        self.level = level;
+    }
+
+    /// Whether it has no queued requests.
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// The number of its requests in the device.
+    #[inline]
+    pub(crate) fn in_device(&self) -> u32 {
+        self.in_device
+    }
+
+    /// A request of it goes to the device.
+    #[inline(always)]
+    pub(crate) fn sent(&mut self) {
+        self.in_device += 1;
+    }
+
+    /// A request of it comes back from the device; true if it is idle now, with nothing queued or in the device.
+    #[inline(always)]
+    pub(crate) fn returned(&mut self, now: Jiffy) -> bool {
+        self.in_device -= 1;
+        let is_idle = self.in_device == 0 && !self.busy;
+        if is_idle {
+            self.slice.became_idle(now);
+        }
+        is_idle
+    }
+
+    /// Whether it has requests, or is waited for although it has none.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.busy
+    }
+
+    #[inline]
+    pub(crate) fn raising(&self) -> &Raising {
+        &self.raising
+    }
+
+    #[inline]
+    pub(crate) fn is_raised(&self) -> bool {
+        self.raising.is_raised()
+    }
+
+    /// Its raising, or the time without, begins again.
+    #[inline]
+    pub(crate) fn restart_raising(&mut self, now: Jiffy) {
+        self.raising.restart(now);
+    }
+
+    pub(crate) fn set_soft_is_open(&mut self, open: bool) {
+        self.raising.set_soft_is_open(open);
+    }
+
+    /// It has become idle: notes when its next arrival, at the earliest, shows a soft real-time rate. Later, the more
+    /// it was served.
+    pub(crate) fn note_soft_real_time(&mut self, now: Jiffy, second: Jiffy, idle: Jiffy) {
+        self.raising.note_soft_from(self.slice.slow_from(second).max(now + idle + 4));
+    }
+
+    /// Begins a slice that lasts until then.
+    pub(crate) fn begin_slice(&mut self, now: Jiffy, expires: Jiffy) {
+        self.raising.waited(now, self.slice.idle_since());
+        self.slice.begin(expires);
+    }
+
+    /// Counts sectors that it was served.
+    #[inline]
+    pub(crate) fn note_served(&mut self, now: Jiffy, sectors: i64) {
+        self.slice.note_served(now, sectors);
+        self.raising.note_served(sectors);
+    }
+}
+
+/// The numbers of busy queues. They and what they count change together, here alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct BusyQueues {
+    /// By class; a class's count may be wrong, their sum never is.
+    by_class: [i64; 3],
+    raised: i64,
+}
+
+impl BusyQueues {
+    #[inline]
+    pub(crate) fn count(&self) -> i64 {
+        self.by_class.iter().sum()
+    }
+
+    /// The number of busy queues that are raised.
+    #[inline]
+    pub(crate) fn raised(&self) -> i64 {
+        self.raised
+    }
+
+    /// Whether queues of several classes seem to be busy.
+    pub(crate) fn several_classes(&self) -> bool {
+        self.by_class.iter().filter(|&&busy| busy != 0).count() >= 2
+    }
+
+    /// A queue of this class wants service from now on.
+    pub(crate) fn join(&mut self, queue: &mut BfqQueue, class: IoprioClass) {
+        queue.busy = true;
+        self.by_class[class as usize] += 1;
+        self.raised += i64::from(queue.is_raised());
+    }
+
+    /// A queue wants no service any more. Uncounted in its present class: a change of class while busy leaves the
+    /// counts of both classes wrong, as in the kernel. Only their sum is used, and whether a count is 0.
+    pub(crate) fn leave(&mut self, queue: &mut BfqQueue, class: IoprioClass) {
+        queue.busy = false;
+        self.by_class[class as usize] -= 1;
+        self.raised -= i64::from(queue.is_raised());
+    }
+
+    /// Sets a queue's raising, with the factor of its weight and the number of raised queues.
+    pub(crate) fn set_raising(&mut self, queue: &mut BfqQueue, entity: &mut Entity, raising: Raising) {
+        if queue.busy {
+            self.raised += i64::from(raising.is_raised()) - i64::from(queue.is_raised());
+        }
+        queue.raising = raising;
+        entity.set_times(raising.times());
     }
 }
 
 /// Every queue, in slots that are reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queues {
-    pub(crate) slots: Vec<BfqQueue>,
-    pub(crate) live: Vec<bool>,
-    pub(crate) free: Vec<Qid>,
-    pub(crate) made: u64,
+    slots: Vec<BfqQueue>,
+    live: Vec<bool>,
+    free: Vec<Qid>,
+    made: u64,
 }
 
 impl Queues {
@@ -214,14 +287,3 @@ impl core::ops::IndexMut<Qid> for Queues {
         &mut self.slots[q as usize]
     }
 }
-
-impl BfqQueue {
-    /// When its next arrival, at the earliest, shows a soft real-time rate: later, the more it was served.
-    pub(crate) fn next_soft_from(&self, now: Jiffy, second: Jiffy, idle: Jiffy) -> Jiffy {
-        let by_rate = self.slice.busy_since + second * self.slice.served / SLOW_RATE;
-        self.raising.soft_from.max(by_rate).max(now + idle + 4)
-    }
-}
-
-/// The greatest rate of a soft real-time queue \[sectors per second\].
-pub(crate) const SLOW_RATE: i64 = 7000;

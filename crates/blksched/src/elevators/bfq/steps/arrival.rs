@@ -10,7 +10,7 @@ use crate::elevators::bfq::data::{Bfq, Met, RequestData};
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::{InjectionRule, IoBound, Measurable, SeekySoft, SmallRequest};
 use crate::elevators::bfq::state::arrival::{Arrival, News};
-use crate::elevators::bfq::state::context::Context;
+use crate::elevators::bfq::state::injection::SampleStart;
 use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Raised, RaisingEnd, Reason};
@@ -31,8 +31,8 @@ impl Bfq {
         {
             q = self.move_request(call, rq, q, into);
         }
-        let Context { requests, is_gone, .. } = self.contexts[context];
-        let choice = self.choice(self.device.last_position);
+        let (requests, is_gone) = (self.contexts[context].requests(), self.contexts[context].is_gone());
+        let choice = self.choice(self.device.last_position());
         let expire = self.fifo_expire(waiter);
         let at = Arrival {
             ns: call.ns,
@@ -64,27 +64,26 @@ impl Bfq {
             queue = &mut self.queues[q];
         }
         if queue.is_sync() && self.rules.io_bound == IoBound::Intensity {
-            let ran_empty = queue.is_empty() && queue.in_device == 0;
-            queue.habits.watch(call.ns, ran_empty, queue.birth.is_new);
+            let ran_empty = queue.is_empty() && queue.in_device() == 0;
+            queue.habits.watch(call.ns, ran_empty, queue.birth.is_new());
         }
-        queue.seeks.last_end = start + sectors;
         self.rows.push_back(&mut queue.fifo, rq).expires_ns = call.ns + expire;
         self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
         let next = choice.better(&self.sorted, |rq| call.rq(rq), queue.next, Some(rq));
         let is_next = next != queue.next;
         queue.next = next;
         let (was_raised, mut interactive) = (queue.is_raised(), false);
-        if is_next || !queue.busy || waiter == Waiter::Async {
+        if is_next || !queue.is_busy() || waiter == Waiter::Async {
             interactive = self.find_its_place(&mut call.apart(), q, is_next);
             queue = &mut self.queues[q];
         }
         // Restarts the time of its raising, or of not being raised. For a queue that stays raised it must not restart
         // with each request, or the queue would be raised for ever.
         if self.knobs.low_latency && (!was_raised || !queue.is_raised() || interactive) {
-            queue.raising.since = call.now;
+            queue.restart_raising(call.now);
         }
         // The disk may have been left idle for it.
-        if queue.slice.waits && self.hierarchy.in_service == Some(q) {
+        if queue.slice.waits() && self.hierarchy.in_service() == Some(q) {
             self.was_waited_for(&mut call.apart(), q, rq);
         }
     }
@@ -109,7 +108,11 @@ impl Bfq {
         }
         if is_alone && self.rules.injection == InjectionRule::Measured {
             self.check_waker(call, q);
-            self.prepare_sample(call, q);
+            let (in_service, in_device) = (self.hierarchy.in_service() == Some(q), self.device.in_device());
+            let queue = &mut self.queues[q];
+            let has_short_ttime = queue.habits.has_short_ttime();
+            let at = SampleStart { ns: call.ns, now: call.now, has_short_ttime, in_service, in_device };
+            self.sample.prepare(&mut queue.injection, at, &self.timeouts);
         }
     }
 
@@ -120,7 +123,7 @@ impl Bfq {
             self.position_add(call, q);
         }
         let queue = &self.queues[q];
-        if !queue.busy {
+        if !queue.is_busy() {
             return self.awaken(call, q);
         }
         if !queue.is_sync() {
@@ -138,7 +141,7 @@ impl Bfq {
         if call.cx.is_heard() {
             self.say_searched(call, q, start);
         }
-        let choice = self.choice(self.device.last_position);
+        let choice = self.choice(self.device.last_position());
         let queue = &mut self.queues[q];
         self.sorted.insert(&mut queue.sorted, rq.index() as u32, start);
         let next = choice.better(&self.sorted, |rq| call.rq(rq), queue.next, Some(rq));
@@ -149,15 +152,13 @@ impl Bfq {
 
     /// Raises write-back that arrives in a busy queue after a pause.
     fn raise_write_back(&mut self, call: &mut Call<'_>, q: Qid) {
-        let raising = self.queues[q].raising;
-        let paused = call.now > raising.since + self.timeouts.write_back;
+        let raising = *self.queues[q].raising();
+        let paused = raising.is_older_than(call.now, self.timeouts.write_back);
         if !self.knobs.low_latency || raising.is_raised() || !paused {
             return;
         }
-        let mut raised = raising;
-        raised.make_interactive(self.interactive_lasts());
-        self.set_raising(q, raised);
-        self.entity_mut(q).is_changing = true;
+        self.set_raising(q, raising.interactive(self.interactive_lasts()));
+        self.entity_mut(q).reweigh();
         self.say_raised(call, q, Raised::WriteBack);
     }
 
@@ -169,7 +170,7 @@ impl Bfq {
         let of_its_kind = |&slot: &u32| call.rq(RequestId::from_index(slot)).waiter == waiter;
         let small = call.rq(rq).sectors < SMALL;
         let alone = small && self.sorted.iter(queue.sorted).filter(of_its_kind).nth(1).is_none();
-        let out_of_time = self.is_out_of_time(call, q);
+        let out_of_time = self.queues[q].slice.is_out_of_time(call.now);
         // Dispatched at once, it would stay small: the next request could no longer merge with it.
         let stays = || self.rules.small_request == SmallRequest::OutOfTime || self.idling_is_faster(q);
         if alone && !out_of_time && stays() {
@@ -185,7 +186,7 @@ impl Bfq {
     pub(in crate::elevators::bfq) fn begins_earlier(&mut self, call: &mut Call<'_>, rq: RequestId) {
         let (q, slot, start): (Qid, u32, _) = (self.rows[rq].queue, rq.index() as u32, call.rq(rq).start);
         if self.queues[q].next == Some(rq) {
-            self.position_moved(q, start);
+            self.positions.moved(q, start);
         }
         if self.sorted.previous(slot).is_none_or(|before| start >= self.sorted.key(before)) {
             return self.sorted.rekey(slot, start);

@@ -55,16 +55,16 @@ impl Bfq {
 
     /// Assigns a queue's next budget after a slice.
     pub(super) fn assign_budget(&mut self, call: &mut Call<'_>, q: Qid, slice: Why) {
-        let (least, most) = (self.device.min_budget(), self.device.max_budget);
+        let (least, most) = (self.device.min_budget(), self.device.max_budget());
         let queue = &self.queues[q];
         let raised = queue.is_raised();
         // It was interrupted, so the part of its budget that it used says nothing.
         if queue.is_sync() && !raised && matches!(slice, Why::Preempted(_)) {
             return;
         }
-        let assigned = if raised { 2 * least } else { queue.slice.assigned };
-        let served = self.entity(q).service;
-        let at = Feedback { assigned, served, least, most, in_device: queue.in_device > 0 };
+        let assigned = if raised { 2 * least } else { queue.slice.assigned() };
+        let served = self.entity(q).service();
+        let at = Feedback { assigned, served, least, most, in_device: queue.in_device() > 0 };
         let mut budget = match (queue.is_sync(), raised) {
             (true, false) => feedback::after(slice, at),
             // A raised queue has small budgets, so that its finish times are early and it never waits long.
@@ -75,18 +75,19 @@ impl Bfq {
         if self.device.budgets_are_valid() && self.knobs.max_budget == 0 {
             budget = budget.min(most);
         }
-        self.queues[q].slice.assigned = budget;
+        self.queues[q].slice.assign(budget);
         if let Some(next) = self.queues[q].next {
-            self.entity_mut(q).budget = budget.max(self.cost(call, next, q, &self.queues[q]));
+            let cost = self.cost(call, next, q, &self.queues[q]);
+            self.entity_mut(q).set_budget(budget.max(cost));
         }
-        let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
+        let (owner, waiter) = (self.queues[q].owner(), self.queues[q].waiter());
         call.explain(Reason::BudgetAssigned { owner, waiter, sectors: budget });
     }
 
     /// Adapts a queue's budget to its new next request.
     #[inline]
     pub(super) fn fit_budget(&mut self, call: &mut Call<'_>, q: Qid) {
-        if self.hierarchy.in_service != Some(q) {
+        if self.hierarchy.in_service() != Some(q) {
             self.fit_waiting_budget(call, q);
         }
     }
@@ -99,10 +100,10 @@ impl Bfq {
         let entity = self.entity(q);
         // At least the cost of the request, or the queue could not dispatch it, and at least the service already
         // received, or the rest would be negative.
-        let served = if self.rules.fitted_budget == FittedBudget::Next { 0 } else { entity.service };
-        let budget = self.queues[q].slice.assigned.max(cost).max(served);
-        if entity.budget != budget {
-            self.entity_mut(q).budget = budget;
+        let served = if self.rules.fitted_budget == FittedBudget::Next { 0 } else { entity.service() };
+        let budget = self.queues[q].slice.assigned().max(cost).max(served);
+        if entity.budget() != budget {
+            self.entity_mut(q).set_budget(budget);
             self.activate_queue(call, q, Return::Now, Service::GoesOn);
         }
     }

@@ -11,36 +11,25 @@ use crate::elevators::bfq::rules::EmptyPreempted;
 use crate::elevators::bfq::timeouts::Call;
 
 impl Bfq {
-    pub(in crate::elevators::bfq) fn busy_queues(&self) -> i64 {
-        self.busy.iter().sum()
-    }
-
     /// Makes a queue busy: it wants service from now on.
     pub(super) fn join_service_trees(&mut self, call: &mut Call<'_>, q: Qid) {
-        let kept = core::mem::take(&mut self.queues[q].slice.keeps_budget);
+        let kept = self.queues[q].slice.take_kept_budget();
         self.activate_queue(call, q, if kept { Return::WaitedFor } else { Return::Now }, Service::GoesOn);
-        self.queues[q].busy = true;
-        let class = self.entity(q).class;
-        self.busy[class as usize] += 1;
+        let class = self.entity(q).class();
+        self.busy.join(&mut self.queues[q], class);
         self.hierarchy.begin_pending(q);
         let queue = &self.queues[q];
-        if queue.is_raised() {
-            self.raised_busy += 1;
-        } else if queue.in_device == 0 {
+        if !queue.is_raised() && queue.in_device() == 0 {
             self.hierarchy.count_weight(q);
         }
-        self.was_woken(q);
+        self.wakers.woke(q);
     }
 
     /// Makes a queue non-busy.
     pub(super) fn leave_service_trees(&mut self, call: &mut Call<'_>, q: Qid, service: Service) {
-        self.queues[q].busy = false;
-        let class = self.entity(q).class;
-        // Uncounted in its present class: a change of class while busy leaves the counts of both classes wrong, as in
-        // the kernel. Only their sum is used, and whether a count is 0.
-        self.busy[class as usize] -= 1;
-        self.raised_busy -= i64::from(self.queues[q].is_raised());
-        let (rests, first) = (self.queues[q].in_device == 0, self.rules.empty_preempted == EmptyPreempted::Leaves);
+        let class = self.entity(q).class();
+        self.busy.leave(&mut self.queues[q], class);
+        let (rests, first) = (self.queues[q].in_device() == 0, self.rules.empty_preempted == EmptyPreempted::Leaves);
         if rests && first {
             self.come_to_rest(q);
         }

@@ -15,19 +15,19 @@ impl Bfq {
     /// Observes a dispatch, of the queue in service or of another one.
     #[inline(always)]
     pub(super) fn sample_dispatch(&mut self, call: &mut Call<'_>, start: Sector, sectors: u32, in_service: bool) {
-        let last = self.device.last_position;
+        let last = self.device.last_position();
         let seeks = match self.rules.sequential {
             Sequential::NearOrLarge => habits::seeks(last, start, sectors, self.device.rate.is_rotational()),
             Sequential::Near => start.distance(last) >= habits::SEEK,
         };
         let at =
-            Dispatched { ns: call.ns, sectors: u64::from(sectors), seeks, device_idle: self.device.in_device == 0 };
+            Dispatched { ns: call.ns, sectors: u64::from(sectors), seeks, device_idle: self.device.in_device() == 0 };
         if self.device.rate.dispatched(at) {
             self.rate_changed(&mut call.apart());
         }
-        self.device.last_position = start + sectors;
+        self.device.move_to(start + sectors);
         if in_service {
-            self.served_position = self.device.last_position;
+            self.in_service.move_to(start + sectors);
         }
     }
 
@@ -37,6 +37,6 @@ impl Bfq {
             self.recompute_max_budget();
         }
         let sectors_per_s = (self.device.rate.rate() * 1_000_000) >> SHIFT;
-        call.explain(Reason::PeakRate { sectors_per_s, max_budget: self.device.max_budget });
+        call.explain(Reason::PeakRate { sectors_per_s, max_budget: self.device.max_budget() });
     }
 }

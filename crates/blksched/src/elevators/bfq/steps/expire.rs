@@ -25,9 +25,9 @@ impl Bfq {
         if !queue.is_sync() {
             return SlicePace { is_slow: false, ms: 0 };
         }
-        let end = if until == Until::IdlingBegan { self.idling.since_ns } else { call.ns };
-        let us = end.wrapping_sub(self.slice_began_ns) as i64 / 1000;
-        let below_half = self.entity(q).service < self.device.max_budget / 2;
+        let end = if until == Until::IdlingBegan { self.idling.since_ns() } else { call.ns };
+        let us = end.wrapping_sub(self.in_service.began_ns()) as i64 / 1000;
+        let below_half = self.entity(q).service() < self.device.max_budget() / 2;
         pace(us, queue.seeks.is_seeky(), below_half, self.device.rate.is_rotational())
     }
 
@@ -36,13 +36,13 @@ impl Bfq {
         let second = self.timeouts.second;
         // The default timeout, whatever the knob's value: as in the kernel.
         let whole = second / 8 * 1000 / second;
-        let by_time = self.device.max_budget * ms.min(whole) / whole;
+        let by_time = self.device.max_budget() * ms.min(whole) / whole;
         let entity = self.entity(q);
-        let (service, total) = (entity.service, by_time.max(entity.service));
-        let entity = self.entity_mut(q);
-        entity.budget = entity.budget.max(total);
+        let (service, budget) = (entity.service(), entity.budget());
+        let total = by_time.max(service);
+        self.entity_mut(q).set_budget(budget.max(total));
         self.charge(call, q, total - service);
-        call.explain(Reason::ChargedForTime { owner: self.queues[q].owner, sectors: total - service });
+        call.explain(Reason::ChargedForTime { owner: self.queues[q].owner(), sectors: total - service });
     }
 
     /// Ends the slice of the queue in service.
@@ -50,44 +50,44 @@ impl Bfq {
         let pace = self.pace(call, q, until);
         let entity = self.entity(q);
         // No source says why a third; kept.
-        let much_left = why == Why::OutOfTime && entity.left() >= entity.budget / 3;
+        let much_left = why == Why::OutOfTime && entity.left() >= entity.budget() / 3;
         // Charged by sectors alone, a seeky queue would have the disk for most of the time at the cost of a few
         // sectors.
         if !self.queues[q].is_raised() && (pace.is_slow || much_left) {
             self.charge_time(call, q, pace.ms);
         }
         if self.rules.io_bound == IoBound::InTime && why == Why::IdledInVain {
-            let (served, budget) = (self.entity(q).service, self.entity(q).budget);
+            let (served, budget) = (self.entity(q).service(), self.entity(q).budget());
             self.queues[q].habits.idled_in_vain(served, budget);
         }
         if self.knobs.low_latency {
             self.note_end_for_raising(call, q);
         }
-        self.forget_sample(q);
+        self.sample.forget(&mut self.queues[q].injection);
         self.assign_budget(call, q, why);
         self.take_out_of_service(call, q, why);
         if !self.queues.is_live(q) {
             return;
         }
         // Only a queue that merely ran empty keeps the rest of its budget.
-        let keeps = !self.queues[q].busy && !matches!(why, Why::OutOfTime | Why::OutOfBudget | Why::IdleClass);
+        let keeps = !self.queues[q].is_busy() && !matches!(why, Why::OutOfTime | Why::OutOfBudget | Why::IdleClass);
         if keeps {
-            self.queues[q].slice.keeps_budget = true;
+            self.queues[q].slice.keep_budget();
         } else {
-            self.entity_mut(q).service = 0;
+            self.entity_mut(q).clear_service();
         }
-        self.hierarchy.clear_group_service(self.entity(q).level);
+        self.hierarchy.clear_group_service(self.entity(q).level());
     }
 
     fn note_end_for_raising(&mut self, call: &Call<'_>, q: Qid) {
         let queue = &mut self.queues[q];
         if !queue.is_raised() {
-            queue.raising.since = call.now;
+            queue.restart_raising(call.now);
         }
         let computes =
-            self.rules.soft_start != SoftStart::NotInteractive || queue.raising.kind != RaisingKind::Interactive;
-        if queue.is_empty() && queue.in_device > 0 {
-            queue.raising.soft_is_open = true;
+            self.rules.soft_start != SoftStart::NotInteractive || queue.raising().kind() != RaisingKind::Interactive;
+        if queue.is_empty() && queue.in_device() > 0 {
+            queue.set_soft_is_open(true);
         } else if queue.is_empty() && computes {
             self.note_soft_real_time(call.now, q);
         }
@@ -95,18 +95,19 @@ impl Bfq {
 
     /// Takes a queue out of service; the queue may be released by this.
     pub(super) fn take_out_of_service(&mut self, call: &mut Call<'_>, q: Qid, why: Why) {
-        let (owner, waiter) = (self.queues[q].owner, self.queues[q].waiter);
+        let (owner, waiter) = (self.queues[q].owner(), self.queues[q].waiter());
         call.explain(Reason::SliceEnded { owner, waiter, why: why.in_words() });
-        let level = self.entity(q).level;
-        self.mark_split(q);
+        let level = self.entity(q).level();
+        let queue = &mut self.queues[q];
+        queue.sharing.slice_ended(queue.seeks.is_seeky());
         // An empty queue that was preempted while it needed idling stays on its tree, so that it keeps its share. It
         // may be selected there, and is then found empty.
         let may_stay = self.rules.empty_preempted == EmptyPreempted::Stays;
         let waited_for = may_stay && matches!(why, Why::Preempted(_)) && self.idling_is_needed(q);
         let queue_is_empty = self.queues[q].is_empty();
         if queue_is_empty && !waited_for {
-            if self.queues[q].in_device == 0 {
-                self.queues[q].slice.expires = call.now;
+            if self.queues[q].in_device() == 0 {
+                self.queues[q].slice.became_idle(call.now);
             }
             self.leave_service_trees(call, q, Service::Ends);
         } else {
@@ -116,8 +117,7 @@ impl Bfq {
             }
         }
         self.end_idling(call, q);
-        self.hierarchy.in_service = None;
-        self.hierarchy.clear_service(level);
+        self.hierarchy.end_service(level);
         self.release_if_unused(q);
     }
 
@@ -125,10 +125,10 @@ impl Bfq {
     pub(super) fn say_not_idled(&self, call: &mut Call<'_>, q: Qid) {
         let queue = &self.queues[q];
         let why = match () {
-            () if queue.held_by.processes == 0 => NotIdled::Gone,
+            () if queue.sharing.processes() == 0 => NotIdled::Gone,
             () if !self.device.rate.is_rotational() && self.device.ncq.queues() => NotIdled::NoArm,
             () => NotIdled::NotWorthIt,
         };
-        call.explain(Reason::NotIdled { owner: queue.owner, why });
+        call.explain(Reason::NotIdled { owner: queue.owner(), why });
     }
 }

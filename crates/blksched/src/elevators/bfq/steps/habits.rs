@@ -12,17 +12,16 @@ impl Bfq {
     /// Notes that a queue's think time has become short, or long, and resets injection.
     pub(super) fn changes_its_mind(&mut self, call: &Call<'_>, q: Qid, shortly: bool) {
         // The think time of the idle class counts as short from the beginning and stays so. No source says why; kept.
-        if self.is_idle_class(q) {
+        if self.entity(q).is_idle_class() {
             return;
         }
-        let injection = self.queues[q].injection;
-        let settled = call.now >= injection.decreased + self.timeouts.injection_settles;
-        let unknown = injection.alone_ns == 0;
-        self.queues[q].habits.has_short_ttime = shortly;
+        let queue = &mut self.queues[q];
+        let settled = queue.injection.has_settled(call.now, self.timeouts.injection_settles);
+        queue.habits.set_short_ttime(shortly);
         // The reset waits until the limit has settled if the think time has become short, but not if it has become
         // long. No source says why; kept.
-        if unknown && (settled || !shortly) {
-            self.reset_injection(call, q);
+        if !queue.injection.is_known() && (settled || !shortly) {
+            self.sample.reset(&mut queue.injection, call.now, shortly);
         }
     }
 }

@@ -12,14 +12,11 @@
 //! `idling_needed_for_service_guarantees`, `idling_boosts_thr_without_issues`, `bfq_idle_slice_timer_body`,
 //! `strict_guarantees`.
 
-use crate::elevator::{IdleFor, Run};
+use crate::elevator::IdleFor;
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::{Lone, Protected};
-use crate::elevators::bfq::state::idling::Idling;
-use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::Call;
-use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Reason;
 use crate::time::Instant;
 
@@ -37,30 +34,30 @@ impl Bfq {
     pub(super) fn idling_is_faster(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         let (rotational, deep) = (self.device.rate.is_rotational(), self.device.ncq.queues());
-        let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound && queue.habits.has_short_ttime;
+        let in_order = !queue.seeks.is_seeky() && queue.habits.is_io_bound() && queue.habits.has_short_ttime();
         self.may_be_protected(q)
             && ((rotational && !deep) || ((rotational || !deep) && in_order))
             // While a raised queue is busy, an idle disk would make that very queue wait.
-            && self.raised_busy == 0
+            && self.busy.raised() == 0
     }
 
     /// Whether it would not get its share without idling.
     pub(super) fn idling_is_needed(&self, q: Qid) -> bool {
         let queue = &self.queues[q];
         let bursts = self.rules.protected == Protected::OutsideBursts;
-        let others = || !bursts && self.device.in_device >= queue.in_device + OTHERS_IN_DEVICE;
+        let others = || !bursts && self.device.in_device() >= queue.in_device() + OTHERS_IN_DEVICE;
         self.may_be_protected(q)
-            && !(bursts && queue.birth.in_large_burst)
-            && ((queue.is_raised() && (self.raised_busy < self.busy_queues() || others()))
+            && !(bursts && queue.birth.in_large_burst())
+            && ((queue.is_raised() && (self.busy.raised() < self.busy.count() || others()))
                 || self.is_asymmetric(q)
                 // A single busy queue needs idling, even if it seeks and no other queue competes: kept as in the
                 // kernel.
-                || (self.rules.lone == Lone::Needed && self.busy_queues() == 1))
+                || (self.rules.lone == Lone::Needed && self.busy.count() == 1))
     }
 
     /// Whether a process may send another request; 4.19 does not ask.
     fn may_be_protected(&self, q: Qid) -> bool {
-        self.queues[q].held_by.processes > 0 || self.rules.protected == Protected::OutsideBursts
+        self.queues[q].sharing.processes() > 0 || self.rules.protected == Protected::OutsideBursts
     }
 
     /// Whether it is better to idle for it.
@@ -71,7 +68,7 @@ impl Bfq {
                 || (self.slice_idle() > 0
                     && queue.is_sync()
                     // Neither write-back nor the idle class has a share that must be protected.
-                    && self.entity(q).class != IoprioClass::Idle
+                    && !self.entity(q).is_idle_class()
                     && (self.idling_is_faster(q) || self.idling_is_needed(q))))
     }
 
@@ -91,34 +88,18 @@ impl Bfq {
             wait = wait.max(FOR_RAISED_NS);
         }
         let until = Instant::from_ns(call.ns + wait);
-        let why = IdleFor::Submitter(queue.owner);
-        self.queues[q].slice.waits = true;
-        self.idling = Idling { until: Some(until), since_ns: call.ns };
+        let why = IdleFor::Submitter(queue.owner());
+        self.queues[q].slice.set_waits(true);
+        self.idling.begin(call.ns, until);
         call.cx.wake_at(Some(until));
         call.explain(Reason::Armed { until, why });
     }
 
     pub(super) fn end_idling(&mut self, call: &mut Call<'_>, q: Qid) {
-        self.queues[q].slice.waits = false;
-        if self.idling.until.take().is_some() {
+        self.queues[q].slice.set_waits(false);
+        if self.idling.end() {
             call.cx.wake_at(None);
             call.explain(Reason::Cancelled);
         }
-    }
-
-    /// Handles the expiry of the idle timer.
-    pub(in crate::elevators::bfq) fn idling_is_over(&mut self, call: &mut Call<'_>) -> Run {
-        self.idling.until = None;
-        call.cx.wake_at(None);
-        if let Some(q) = self.hierarchy.in_service {
-            self.queues[q].slice.waits = false;
-            if self.is_out_of_time(call, q) {
-                self.expire(call, q, Why::OutOfTime, Until::IdlingBegan);
-            } else if self.queues[q].is_empty() {
-                // The time that the disk was left idle is not counted; otherwise a fast queue would look slow (`pace`).
-                self.expire(call, q, Why::IdledInVain, Until::IdlingBegan);
-            }
-        }
-        self.wish_if_queued()
     }
 }

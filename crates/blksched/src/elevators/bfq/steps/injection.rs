@@ -16,7 +16,7 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::InjectionRule;
 use crate::elevators::bfq::state::habits::LARGE;
-use crate::elevators::bfq::state::injection::{Injection, InjectionMeasured};
+use crate::elevators::bfq::state::injection::SampleEnd;
 use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Injected, Reason};
 use crate::request::Waiter;
@@ -30,20 +30,20 @@ impl Bfq {
         let queue = &self.queues[q];
         let may_go = |&other: &Qid| {
             let there = &self.queues[other];
-            there.busy && self.has_room(call, other, there)
+            there.is_busy() && self.has_room(call, other, there)
         };
         let (found, why) = if let Some(own) = self.own_write_back(call, q).filter(may_go) {
             (own, Injected::OwnWriteBack)
-        } else if let Some(waker) = queue.waking.waker.filter(may_go) {
+        } else if let Some(waker) = self.wakers.waker(q).filter(may_go) {
             (waker, Injected::Waker)
-        } else if let Some(woken) = queue.waking.woken.first().filter(may_go) {
+        } else if let Some(woken) = self.wakers.first_woken(q).filter(may_go) {
             (woken, Injected::Woken)
         } else if !self.idling_is_faster(q)
             // A raised queue that is about to send its next request would wait behind the injected ones.
-            && (!queue.is_raised() || self.raised_busy > 1 || !queue.habits.has_short_ttime)
+            && (!queue.is_raised() || self.busy.raised() > 1 || !queue.habits.has_short_ttime())
         {
             let found = self.any_to_inject(call, q)?;
-            self.sample.injected = true;
+            self.sample.note_injected();
             (found, Injected::Harmless)
         } else {
             return None;
@@ -53,7 +53,7 @@ impl Bfq {
     }
 
     fn say_injected(&self, call: &mut Call<'_>, q: Qid, found: Qid, why: Injected) {
-        let (into, from) = (self.queues[q].owner, self.queues[found].owner);
+        let (into, from) = (self.queues[q].owner(), self.queues[found].owner());
         call.explain(Reason::Injected { into, from, why });
     }
 
@@ -61,8 +61,8 @@ impl Bfq {
     fn beside_seeker(&self, call: &mut Call<'_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
         let on_flash = !self.device.rate.is_rotational() && self.device.ncq.queues();
-        let counted = if queue.is_sync() { queue.injection.beside } else { 0 };
-        let little = counted < 10 * self.entity(q).service;
+        let counted = if queue.is_sync() { queue.injection.beside() } else { 0 };
+        let little = counted < 10 * self.entity(q).service();
         if !queue.seeks.is_seeky() || queue.is_raised() || !on_flash || !little {
             return None;
         }
@@ -73,89 +73,41 @@ impl Bfq {
 
     /// The write-back queue of the process itself, if a request of this process is next in it.
     fn own_write_back(&self, call: &Call<'_>, q: Qid) -> Option<Qid> {
-        let owner = self.queues[q].sharing.sole?;
+        let owner = self.queues[q].sharing.sole()?;
         let context = self.contexts.find(owner)?;
-        let own = self.contexts[context].queues[Waiter::Async]?;
+        let own = self.contexts[context].queue(Waiter::Async)?;
         let next = self.queues[own].next?;
         (call.rq(next).submitter == owner).then_some(own)
     }
 
     fn any_to_inject(&self, call: &Call<'_>, q: Qid) -> Option<Qid> {
         let queue = &self.queues[q];
-        let limit = queue.injection.limit;
+        let limit = queue.injection.limit();
         // The kernel is meant to try a limit of 1 instead of 0 once `slice_idle` has passed, but it compares jiffies
         // with nanoseconds. The test never succeeds, so it is left out.
-        if self.device.in_device >= limit {
+        if self.device.in_device() >= limit {
             return None;
         }
         self.hierarchy.waiting().find(|&other| {
             let there = &self.queues[other];
             let Some(next) = there.next else { return false };
-            let harmless = !queue.is_raised() || !queue.habits.has_short_ttime || there.is_raised();
+            let harmless = !queue.is_raised() || !queue.habits.has_short_ttime() || there.is_raised();
             if !harmless || !self.has_room(call, other, there) {
                 return false;
             }
             // A large request keeps flash busy for as long as several small ones.
             let large = !self.device.rate.is_rotational() && call.rq(next).sectors >= LARGE;
-            self.device.in_device < if large { limit.min(1) } else { limit }
+            self.device.in_device() < if large { limit.min(1) } else { limit }
         })
-    }
-
-    /// Resets what was measured.
-    pub(super) fn reset_injection(&mut self, call: &Call<'_>, q: Qid) {
-        self.sample.request = None;
-        // A queue with a long think time leaves the disk idle for long, so one injected request is tried at once; one
-        // with a short think time is first measured alone.
-        let limit = u32::from(!self.queues[q].habits.has_short_ttime);
-        let kept = self.queues[q].injection;
-        self.queues[q].injection = Injection { limit, alone_ns: 0, decreased: call.now, ..kept };
-    }
-
-    /// Starts a measurement with a request of the queue in service, if it is suitable.
-    pub(super) fn prepare_sample(&mut self, call: &Call<'_>, q: Qid) {
-        if call.now >= self.queues[q].injection.decreased + self.timeouts.injection_forgotten {
-            self.reset_injection(call, q);
-        }
-        let injection = self.queues[q].injection;
-        let beside_injected = injection.alone_ns > 0 && self.sample.injected && self.device.in_device > 0;
-        // Right after a decrease the device still has requests injected under the higher limit.
-        let settled = call.now >= injection.decreased + self.timeouts.just_split;
-        if self.hierarchy.in_service == Some(q) && (self.device.in_device == 0 || beside_injected) && settled {
-            self.sample.from_ns = call.ns;
-            self.queues[q].injection.measures = true;
-            // Alone from the start: the reference for measurements beside injected requests.
-            if self.device.in_device == 0 {
-                self.sample.injected = false;
-            }
-        }
-    }
-
-    pub(super) fn forget_sample(&mut self, q: Qid) {
-        self.sample.injected = false;
-        (self.queues[q].injection.measures, self.queues[q].injection.beside) = (false, 0);
-        self.sample.request = None;
     }
 
     /// Ends the measurement when the measured request of `q` completes; the device still counts it.
     #[inline(never)]
     pub(super) fn end_sample(&mut self, call: &mut Call<'_>, q: Qid) {
-        let at = InjectionMeasured {
-            took_ns: call.ns - self.sample.from_ns,
-            injected: self.sample.injected,
-            // Not yet uncounted (`completed`), so 1 is this very request.
-            was_alone: self.device.in_device == 1,
-            most_in_device: self.device.ncq.most_in_device(),
-        };
-        let injection = &mut self.queues[q].injection;
-        let old = injection.limit;
-        if injection.learn(at) {
-            injection.decreased = call.now;
-        }
-        let limit = injection.limit;
-        self.sample.request = None;
-        self.sample.injected = false;
-        if limit != old {
-            call.explain(Reason::InjectionLimit { owner: self.queues[q].owner, limit });
+        let (in_device, most_in_device) = (self.device.in_device(), self.device.ncq.most_in_device());
+        let at = SampleEnd { ns: call.ns, now: call.now, in_device, most_in_device };
+        if let Some(limit) = self.sample.end(&mut self.queues[q].injection, at) {
+            call.explain(Reason::InjectionLimit { owner: self.queues[q].owner(), limit });
         }
     }
 }

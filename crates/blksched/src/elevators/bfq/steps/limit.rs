@@ -24,7 +24,7 @@ const SHARES: [[u64; 2]; 2] = [[8, 12], [3, 6]];
 impl Bfq {
     #[inline(always)]
     pub(in crate::elevators::bfq) fn admission(&self, device: &DeviceFacts, bio: &Bio) -> Admission {
-        let (raised, waits) = (self.raised_busy > 0, bio.waiter == Waiter::Sync);
+        let (raised, waits) = (self.busy.raised() > 0, bio.waiter == Waiter::Sync);
         let share = SHARES[usize::from(raised)][usize::from(waits)];
         let all = self.rules.tags.all(device);
         let (tags, limit) = match bio.op {
@@ -40,7 +40,7 @@ impl Bfq {
                 (tags, if all == nr && nr > 0 { tags } else { limit() })
             }
         };
-        let own = self.contexts.find(bio.submitter).and_then(|context| self.contexts[context].queues[bio.waiter]);
+        let own = self.contexts.find(bio.submitter).and_then(|context| self.contexts[context].queue(bio.waiter));
         let shares = self.rules.groups == Grouping::On && self.rules.tag_shares == TagShares::On;
         if shares && own.is_some_and(|q| self.hierarchy.has_its_share(q, i64::from(limit))) {
             return self.rules.tags.admission(1);

@@ -10,36 +10,34 @@
 use crate::elevator::Run;
 use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::hierarchy::entity::{EntityPlace, Node};
-use crate::elevators::bfq::hierarchy::service_tree::Life;
 use crate::elevators::bfq::hierarchy::wf2q::{Afterwards, Return, Service};
 use crate::elevators::bfq::ids::{Cid, Qid, ROOT};
-use crate::elevators::bfq::state::context::WriteBackOf;
 use crate::elevators::bfq::state::slice_end::{Until, Why};
 use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::ioprio::IoprioClass;
 use crate::explain::Preempt;
-use crate::request::GroupId;
+use crate::request::{GroupId, Waiter};
 
 impl Bfq {
     /// Handles a process's change of group, noticed at its next bio.
     #[inline]
     pub(in crate::elevators::bfq) fn notice_group(&mut self, call: &mut Call<'_>, context: Cid, level: usize) -> Run {
-        let serial = Some(self.hierarchy.levels[level].serial);
-        if self.contexts[context].group_serial == serial {
+        let serial = self.hierarchy.serial_of(level);
+        if self.contexts[context].was_in_group(serial) {
             return Run::No;
         }
         self.change_group(call, context, level, serial)
     }
 
     #[inline(never)]
-    fn change_group(&mut self, call: &mut Call<'_>, context: Cid, level: usize, serial: Option<u64>) -> Run {
-        let queues = self.contexts[context].queues;
-        if let Some(q) = queues.async_.filter(|&q| self.entity(q).level != level) {
-            self.contexts[context].queues.async_ = None;
+    fn change_group(&mut self, call: &mut Call<'_>, context: Cid, level: usize, serial: u64) -> Run {
+        let [sync, write_back] = [Waiter::Sync, Waiter::Async].map(|waiter| self.contexts[context].queue(waiter));
+        if let Some(q) = write_back.filter(|&q| self.entity(q).level() != level) {
+            self.contexts[context].use_queue(Waiter::Async, None);
             self.drop_process(call, q);
         }
-        let run = queues.sync.map_or(Run::No, |q| self.follow(call, context, q, level));
-        self.contexts[context].group_serial = serial;
+        let run = sync.map_or(Run::No, |q| self.follow(call, context, q, level));
+        self.contexts[context].join_group(serial);
         run
     }
 
@@ -47,14 +45,14 @@ impl Bfq {
     fn follow(&mut self, call: &mut Call<'_>, context: Cid, q: Qid, level: usize) -> Run {
         let sharing = self.queues[q].sharing;
         // If it moved, a shared queue would take the other processes' requests into a group that is not theirs.
-        if sharing.target.is_none() && !sharing.is_shared {
+        if sharing.target().is_none() && !sharing.is_shared() {
             return self.move_queue(call, q, level);
         }
-        let chain = core::iter::successors(Some(q), |&at| self.queues[at].sharing.target);
-        if chain.into_iter().all(|at| self.entity(at).level == level) {
+        let chain = core::iter::successors(Some(q), |&at| self.queues[at].sharing.target());
+        if chain.into_iter().all(|at| self.entity(at).level() == level) {
             return Run::No;
         }
-        self.contexts[context].queues.sync = None;
+        self.contexts[context].use_queue(Waiter::Sync, None);
         self.drop_plans(q);
         self.drop_process(call, q);
         Run::No
@@ -62,64 +60,58 @@ impl Bfq {
 
     /// Moves a queue to another group.
     fn move_queue(&mut self, call: &mut Call<'_>, q: Qid, to: usize) -> Run {
-        if self.entity(q).level == to {
+        if self.entity(q).level() == to {
             return Run::No;
         }
         // Held, so that it is not released in between.
-        self.queues[q].held_by.stable += 1;
-        if self.hierarchy.in_service == Some(q) {
+        self.queues[q].sharing.hold_stable();
+        if self.hierarchy.in_service() == Some(q) {
             self.expire(call, q, Why::Preempted(Preempt::Moved), Until::Now);
         }
-        if self.queues[q].busy {
+        if self.queues[q].is_busy() {
             self.deactivate_queue(call, q, Afterwards::Forgotten, Service::GoesOn);
-        } else if self.entity(q).place == EntityPlace::Idle {
+        } else if self.entity(q).place() == EntityPlace::Idle {
             self.hierarchy.forget_idle_entity(Node::queue(q));
             self.release_left();
         }
-        self.forget_last_made(q);
+        self.hierarchy.forget_last_made(q);
         self.position_remove(q);
-        let pending = self.entity(q).pending_in.is_some();
+        let pending = self.entity(q).is_pending();
         self.hierarchy.stop_pending(q);
-        self.entity_mut(q).level = to;
+        self.entity_mut(q).move_to(to);
         if pending {
             self.hierarchy.begin_pending(q);
         }
-        if self.queues[q].busy {
+        if self.queues[q].is_busy() {
             self.position_add(call, q);
             self.activate_queue(call, q, Return::Now, Service::GoesOn);
         }
         self.drop_stable(q);
-        if self.hierarchy.in_service.is_none() && self.device.in_device == 0 { Run::Soon } else { Run::No }
+        if self.hierarchy.in_service().is_none() && self.device.in_device() == 0 { Run::Soon } else { Run::No }
     }
 
     /// Removes a group: its queues with pending requests move to the root.
     pub(in crate::elevators::bfq) fn group_gone(&mut self, call: &mut Call<'_>, id: GroupId) -> Run {
-        let Some(level) = self.hierarchy.level_by_group.get_mut(id.0 as usize).and_then(Option::take) else {
-            return Run::No;
-        };
+        let Some(level) = self.hierarchy.take_level(id) else { return Run::No };
         let mut run = Run::No;
         for class in IoprioClass::ALL {
-            let active = |bfq: &Bfq| bfq.hierarchy.levels[level].classes[class as usize].active.first().map(Node::of);
-            while let Some(q) = active(self).and_then(Node::as_queue) {
+            while let Some(q) = self.hierarchy.active_queue(level, class) {
                 run = run.max(self.move_queue(call, q, ROOT));
             }
-            while let Some(q) = self.hierarchy.levels[level].in_service.and_then(Node::as_queue) {
+            while let Some(q) = self.hierarchy.served_queue(level) {
                 run = run.max(self.move_queue(call, q, ROOT));
             }
-            while let Some(first) = self.hierarchy.levels[level].classes[class as usize].idle.first().map(Node::of) {
-                self.hierarchy.forget_idle_entity(first);
+            while self.hierarchy.forget_one_idle(level, class) {
                 self.release_left();
             }
         }
-        self.hierarchy.deactivate(Node::group(level), Afterwards::Forgotten);
+        self.hierarchy.deactivate_group(level);
         self.release_left();
         // New write-back uses other queues; requests already queued are dispatched from these.
-        let of_group = |key: &&WriteBackOf| key.0 == level;
-        while let Some(key) = self.write_back.keys().find(of_group).copied() {
-            let q = self.write_back.remove(&key).expect("it was just found");
+        while let Some(q) = self.write_back.take_one_of(level) {
             self.drop_process(call, q);
         }
-        self.hierarchy.levels[level].life = Life::Gone;
+        self.hierarchy.remove_level(level);
         run
     }
 }

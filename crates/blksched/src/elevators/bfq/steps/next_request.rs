@@ -62,7 +62,7 @@ impl Bfq {
             let mut oldest = None;
             // Once per slice: if this were checked for each request, a queue that has fallen behind would be served by
             // age alone, with a seek for each request.
-            if !core::mem::replace(&mut queue.slice.looked_for_oldest, true) {
+            if queue.slice.looks_for_oldest() {
                 oldest = self.oldest_if_late(&mut call.apart(), q, rq);
                 queue = &mut self.queues[q];
             }
@@ -73,7 +73,7 @@ impl Bfq {
                     choice.better(&self.sorted, |rq| call.rq(rq), behind, before)
                 }
             };
-            if self.hierarchy.in_service != Some(q) {
+            if self.hierarchy.in_service() != Some(q) {
                 self.fit_waiting_budget(&mut call.apart(), q);
                 queue = &mut self.queues[q];
             }
@@ -93,12 +93,13 @@ impl Bfq {
     fn ran_empty(&mut self, call: &mut Call<'_>, q: Qid) {
         let queue = &mut self.queues[q];
         queue.next = None;
-        if queue.busy && self.hierarchy.in_service != Some(q) {
+        if queue.is_busy() && self.hierarchy.in_service() != Some(q) {
             self.leave_service_trees(call, q, Service::GoesOn);
             let entity = self.entity_mut(q);
             // It ran empty outside of a slice (its last request was injected, or merged into another), so no budget is
             // kept for its return.
-            (entity.budget, entity.service) = (0, 0);
+            entity.set_budget(0);
+            entity.clear_service();
         }
         self.position_remove(q);
     }

@@ -3,18 +3,17 @@
 //! **Rule** A process has one queue for requests it waits for, and shares one for write-back with all processes of its
 //! class, level and group. Requests carry priority and group; a change is noticed at the next one.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
-//! **In the kernel** `bfq_io_cq`, `bfq_get_bfqq_handle_split`, `bfq_exit_icq`, `bic_to_bfqq`, `bfq_init_rq`,
-//! `bfq_prepare_request`, `bfq_init_bfqq`, `bfq_check_ioprio_change`.
+//! **In the kernel** `bfq_io_cq`, `bfq_get_bfqq_handle_split`, `bic_to_bfqq`, `bfq_init_rq`,
+//! `bfq_prepare_request`, `bfq_check_ioprio_change`.
 
 use crate::elevator::Cx;
 use crate::elevators::bfq::data::{Bfq, Met};
-use crate::elevators::bfq::hierarchy::entity::{Entity, Node};
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::priority::weight;
-use crate::elevators::bfq::rules::{BurstOf, Newcomer};
+use crate::elevators::bfq::rules::BurstOf;
 use crate::elevators::bfq::timeouts::Call;
-use crate::elevators::ioprio::{Ioprio, IoprioClass};
-use crate::request::{Bio, PerWaiter, Priority, RequestId, SubmitterId, Waiter};
+use crate::elevators::ioprio::Ioprio;
+use crate::request::{Bio, Priority, RequestId, SubmitterId, Waiter};
 
 impl Bfq {
     /// Finds the queue for a new request, creating, merging or splitting queues as needed.
@@ -25,16 +24,16 @@ impl Bfq {
         let settled = self.contexts.is_settled_in(group);
         let process = &mut self.contexts[context];
         // The usual case: nothing has changed for its process, and its queue is unshared and not new.
-        if process.priority == priority
+        if process.priority() == priority
             && settled
-            && let Some(q) = process.queues[waiter]
+            && let Some(q) = process.queue(waiter)
         {
             let queue = &mut self.queues[q];
-            if !queue.sharing.is_shared && !queue.birth.is_new {
-                process.requests += 1;
-                queue.held_by.requests += 1;
-                if queue.is_of_one(self.rules.chains) {
-                    queue.sharing.sole = Some(submitter);
+            if !queue.sharing.is_shared() && !queue.birth.is_new() {
+                process.hold_request();
+                queue.sharing.hold_request();
+                if queue.sharing.is_of_one(self.rules.chains) {
+                    queue.sharing.belongs_to(submitter);
                 }
                 self.hierarchy.count_allocated(q, 1);
                 let row = self.rows.value(rq);
@@ -56,11 +55,8 @@ impl Bfq {
     #[inline(never)]
     fn find_queue(&mut self, call: &mut Call<'_>, context: Cid, level: usize, rq: RequestId) {
         let (submitter, waiter) = (call.rq(rq).submitter, call.rq(rq).waiter);
-        let present = self.contexts[context].queues[waiter];
-        let parts = present.filter(|&q| {
-            let sharing = &self.queues[q].sharing;
-            sharing.is_shared && sharing.splits && !self.contexts[context].is_stably_merged
-        });
+        let present = self.contexts[context].queue(waiter);
+        let parts = present.filter(|&q| self.queues[q].sharing.splits() && !self.contexts[context].is_stably_merged());
         let q = match (parts, present, waiter) {
             (Some(shared), _, _) => self.split(call, context, shared, level),
             (None, Some(q), _) => q,
@@ -71,92 +67,47 @@ impl Bfq {
             (None, None, Waiter::Async) => self.join_write_back(call, context, level),
         };
         self.hold_request(q);
-        self.contexts[context].requests += 1;
+        self.contexts[context].hold_request();
         let row = self.rows.value(rq);
         (row.queue, row.context) = (q, context);
-        if self.queues[q].is_of_one(self.rules.chains) {
-            self.queues[q].sharing.sole = Some(submitter);
+        if self.queues[q].sharing.is_of_one(self.rules.chains) {
+            self.queues[q].sharing.belongs_to(submitter);
             // Only now: the state is restored to a queue that belongs to the process alone.
             if parts.is_some() {
                 self.restore(call, context, q);
             }
         }
         // Before it has its first request: a burst consists of created queues, whatever they send.
-        let may_join = self.rules.burst_of == BurstOf::AllNew || self.burst.has_begun() || self.busy_queues() == 0;
-        if self.queues[q].birth.is_new && may_join {
-            self.handle_burst(call, q);
+        let may_join = self.rules.burst_of == BurstOf::AllNew || self.burst.has_begun() || self.busy.count() == 0;
+        if self.queues[q].birth.is_new() && may_join {
+            let lone = self.busy.count() == 0;
+            self.burst.handle(call, &mut self.queues, q, (self.rules.burst_of, lone), &self.timeouts);
         }
-    }
-
-    fn ioprio(&self, context: Cid) -> Ioprio {
-        Ioprio::of(self.contexts[context].priority)
-    }
-
-    fn make_queue(&mut self, call: &Call<'_>, context: Cid, waiter: Waiter, level: usize) -> Qid {
-        let (ioprio, owner) = (self.ioprio(context), self.contexts[context].submitter);
-        let assigned = self.device.first_budget();
-        let q = self.queues.make(call, owner, waiter, ioprio, assigned);
-        self.queues[q].held_by.processes = 1;
-        if self.rules.newcomer == Newcomer::IsNew {
-            self.queues[q].injection.decreased = call.now;
-        }
-        self.hierarchy.entities.set(Node::queue(q), Entity::new(level, ioprio.class, weight(ioprio)));
-        q
-    }
-
-    pub(super) fn make_own_queue(&mut self, call: &Call<'_>, context: Cid, level: usize) -> Qid {
-        let q = self.make_queue(call, context, Waiter::Sync, level);
-        self.contexts[context].queues.sync = Some(q);
-        q
-    }
-
-    /// Lets a process use the write-back queue of its class and level in a group; that queue lives as long as the
-    /// group.
-    fn join_write_back(&mut self, call: &Call<'_>, context: Cid, level: usize) -> Qid {
-        let key = (level, self.ioprio(context));
-        let q = match self.write_back.get(&key) {
-            Some(&q) => q,
-            None => {
-                let q = self.make_queue(call, context, Waiter::Async, level);
-                self.write_back.insert(key, q);
-                q
-            }
-        };
-        self.queues[q].held_by.processes += 1;
-        self.contexts[context].queues.async_ = Some(q);
-        q
     }
 
     /// Notices a change of priority. `level`: the group of the bio that carries it.
     fn notice_priority(&mut self, call: &mut Call<'_>, context: Cid, priority: Priority, level: usize) {
-        if self.contexts[context].priority == priority {
+        if self.contexts[context].priority() == priority {
             return;
         }
-        self.contexts[context].priority = priority;
-        let PerWaiter { sync, async_ } = self.contexts[context].queues;
-        if let Some(old) = async_ {
+        self.contexts[context].set_priority(priority);
+        if let Some(old) = self.contexts[context].queue(Waiter::Async) {
             self.drop_process(call, old);
             // At once, as this only changes the queue of the next request. The synchronous queue's class and weight
             // change when it next enters a tree, since its timestamps there depend on them.
             self.join_write_back(call, context, level);
         }
-        if let Some(q) = sync {
+        if let Some(q) = self.contexts[context].queue(Waiter::Sync) {
             let ioprio = Ioprio::of(priority);
-            self.queues[q].level = ioprio.level;
-            let entity = self.entity_mut(q);
-            (entity.wanted_class, entity.wanted_weight) = (ioprio.class, weight(ioprio));
-            entity.is_changing = true;
+            self.queues[q].set_level(ioprio.level);
+            self.entity_mut(q).want(ioprio.class, weight(ioprio));
         }
-    }
-
-    pub(super) fn is_idle_class(&self, q: Qid) -> bool {
-        self.entity(q).class == IoprioClass::Idle
     }
 
     /// The queue into which a process's next request would be inserted.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn queue_of(&mut self, submitter: SubmitterId, waiter: Waiter) -> Option<(Cid, Qid)> {
         let context = self.contexts.find_often(submitter)?;
-        self.contexts[context].queues[waiter].map(|q| (context, q))
+        self.contexts[context].queue(waiter).map(|q| (context, q))
     }
 }

@@ -15,59 +15,39 @@
 use alloc::vec::Vec;
 
 use crate::elevators::bfq::data::Bfq;
-use crate::elevators::bfq::decide::raising::interactive_lasts;
 use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
-use crate::elevators::bfq::rules::SoftStart;
-use crate::elevators::bfq::state::raising::{Raising, RaisingKind};
+use crate::elevators::bfq::state::raising::{Raising, interactive_lasts};
 use crate::elevators::bfq::timeouts::{Call, Jiffy};
 use crate::explain::{Raised, RaisingEnd, Reason};
-
-/// A queue that receives more service than this is not just starting an application \[sectors\].
-const ENOUGH: i64 = 120_000;
 
 impl Bfq {
     pub(super) fn interactive_lasts(&self) -> Jiffy {
         interactive_lasts(&self.device.rate, &self.timeouts)
     }
 
-    /// Sets a queue's raising, and updates the number of busy raised queues.
+    /// Sets a queue's raising, with the factor of its weight and the number of busy raised queues.
     pub(super) fn set_raising(&mut self, q: Qid, raising: Raising) {
-        let was = self.queues[q].is_raised();
-        self.queues[q].raising = raising;
-        self.entity_mut(q).times = raising.times();
-        if self.queues[q].busy {
-            self.raised_busy += i64::from(raising.is_raised()) - i64::from(was);
-        }
+        self.busy.set_raising(&mut self.queues[q], self.hierarchy.entity_mut(q), raising);
     }
 
     /// Ends its raising; its own weight applies when it next enters a service tree.
     fn end_raising_silently(&mut self, now: Jiffy, q: Qid) {
-        let mut raising = self.queues[q].raising;
-        // Interactive raising has ended: from now on it may count as soft real-time.
-        if !raising.is_soft_real_time() && self.rules.soft_start == SoftStart::AndAtEnd {
-            raising.soft_from = now;
-        }
-        (raising.kind, raising.lasts, raising.since) = (RaisingKind::None, 0, now);
-        self.set_raising(q, raising);
-        self.entity_mut(q).is_changing = true;
+        self.set_raising(q, self.queues[q].raising().ended(now, self.rules.soft_start));
+        self.entity_mut(q).reweigh();
     }
 
     pub(super) fn end_raising(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
         self.end_raising_silently(call.now, q);
-        call.explain(Reason::RaisingEnded { owner: self.queues[q].owner, why });
+        call.explain(Reason::RaisingEnded { owner: self.queues[q].owner(), why });
     }
 
     /// Ends soft real-time raising; the rest of an interactive raising continues.
     pub(super) fn end_soft_real_time(&mut self, call: &mut Call<'_>, q: Qid, why: RaisingEnd) {
-        let lasts = self.interactive_lasts();
-        if call.now > self.queues[q].raising.interactive_since + lasts {
-            return self.end_raising(call, q, why);
-        }
-        let mut raising = self.queues[q].raising;
-        raising.go_back_to_interactive(lasts);
+        let again = self.queues[q].raising().interactive_again(call.now, self.interactive_lasts());
+        let Some(raising) = again else { return self.end_raising(call, q, why) };
         self.set_raising(q, raising);
-        self.entity_mut(q).is_changing = true;
+        self.entity_mut(q).reweigh();
         self.say_raised(call, q, Raised::InteractiveAgain);
     }
 
@@ -75,10 +55,8 @@ impl Bfq {
     #[inline(always)]
     pub(super) fn watch_raising(&mut self, call: &mut Call<'_>, q: Qid) {
         let mut queue = &self.queues[q];
-        let raising = &queue.raising;
-        let lasts = !queue.birth.in_large_burst
-            && !raising.is_over(call.now)
-            && (raising.kind != RaisingKind::Interactive || raising.served <= ENOUGH);
+        let raising = queue.raising();
+        let lasts = !queue.birth.in_large_burst() && !raising.is_over(call.now) && !raising.is_served_enough();
         if raising.is_raised() && !lasts {
             self.end_what_is_over(&mut call.apart(), q);
             queue = &self.queues[q];
@@ -86,7 +64,7 @@ impl Bfq {
         let entity = self.entity(q);
         // Applied at once rather than when it next enters a tree, as a queue that never runs empty would keep its
         // raised weight. Its class stays, since another class would need another tree.
-        if (entity.weight > entity.own_weight) != queue.is_raised() {
+        if (entity.weight() > entity.own_weight()) != queue.is_raised() {
             self.hierarchy.apply_priority(Node::queue(q), false);
         }
     }
@@ -95,18 +73,17 @@ impl Bfq {
     #[inline(never)]
     fn end_what_is_over(&mut self, call: &mut Call<'_>, q: Qid) {
         let queue = &self.queues[q];
-        let raising = queue.raising;
-        if queue.birth.in_large_burst {
+        let raising = *queue.raising();
+        if queue.birth.in_large_burst() {
             self.end_raising(call, q, RaisingEnd::LargeBurst);
         } else if raising.is_over(call.now) && raising.is_soft_real_time() {
             self.end_soft_real_time(call, q, RaisingEnd::TimeUp);
         } else if raising.is_over(call.now) {
             self.end_raising(call, q, RaisingEnd::TimeUp);
         }
-        let raising = self.queues[q].raising;
         // Otherwise a backup that begins after a pause would be raised for the whole maximum duration of an
         // application's start.
-        if raising.kind == RaisingKind::Interactive && raising.served > ENOUGH {
+        if self.queues[q].raising().is_served_enough() {
             self.end_raising(call, q, RaisingEnd::ServedEnough);
         }
     }
@@ -114,13 +91,12 @@ impl Bfq {
     /// Computes when a queue, which has become idle, may next count as soft real-time.
     pub(super) fn note_soft_real_time(&mut self, now: Jiffy, q: Qid) {
         let idle = (self.slice_idle() / self.tick_ns()) as Jiffy;
-        let queue = &mut self.queues[q];
-        queue.raising.soft_from = queue.next_soft_from(now, self.timeouts.second, idle);
+        self.queues[q].note_soft_real_time(now, self.timeouts.second, idle);
     }
 
     pub(super) fn say_raised(&self, call: &mut Call<'_>, q: Qid, why: Raised) {
         let queue = &self.queues[q];
-        let (owner, waiter, times) = (queue.owner, queue.waiter, queue.raising.times() as u32);
+        let (owner, waiter, times) = (queue.owner(), queue.waiter(), queue.raising().times() as u32);
         call.explain(Reason::WeightRaised { owner, waiter, why, times });
     }
 

@@ -15,7 +15,7 @@ use crate::elevators::bfq::hierarchy::entity::Node;
 use crate::elevators::bfq::ids::Qid;
 use crate::elevators::bfq::rules::{AskedWhile, SlicePosition};
 use crate::elevators::bfq::state::slice_end::{Until, Why};
-use crate::elevators::bfq::timeouts::{Call, Jiffy};
+use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Reason, SliceStart};
 use crate::request::{Bio, RequestId, Sector};
 
@@ -35,8 +35,8 @@ impl Bfq {
     pub(in crate::elevators::bfq) fn is_asked(&self) -> bool {
         match self.rules.asked_while {
             AskedWhile::Queued => self.queued > 0,
-            AskedWhile::Busy => self.busy_queues() > 0,
-            AskedWhile::BusyOrInDevice => self.busy_queues() > 0 && self.elevator_queued > 0,
+            AskedWhile::Busy => self.busy.count() > 0,
+            AskedWhile::BusyOrInDevice => self.busy.count() > 0 && self.elevator_queued > 0,
         }
     }
 
@@ -44,7 +44,7 @@ impl Bfq {
     /// tests.
     #[inline(always)]
     pub(in crate::elevators::bfq) fn serve_next(&mut self, call: &mut Call<'_>) -> Option<RequestId> {
-        if let Some(q) = self.hierarchy.in_service
+        if let Some(q) = self.hierarchy.in_service()
             && let Some((rq, start, sectors)) = self.simply_next(call, q)
         {
             debug_assert_eq!(self.select(&mut call.apart()), Some(q));
@@ -59,7 +59,8 @@ impl Bfq {
     #[inline(always)]
     fn simply_next(&self, call: &Call<'_>, q: Qid) -> Option<(RequestId, Sector, u32)> {
         let queue = &self.queues[q];
-        let next = queue.next.filter(|_| queue.is_sync() && !queue.slice.waits && call.now < queue.slice.expires)?;
+        let next =
+            queue.next.filter(|_| queue.is_sync() && !queue.slice.waits() && !queue.slice.is_out_of_time(call.now))?;
         let Bio { start, sectors, .. } = **call.rq(next);
         (i64::from(sectors) <= self.entity(q).left()).then_some((next, start, sectors))
     }
@@ -71,18 +72,18 @@ impl Bfq {
         let rq = queue.next.expect("a queue that is selected has a next request");
         let cost = self.cost(call, rq, q, queue);
         let Bio { start, sectors, .. } = **call.rq(rq);
-        let in_service = self.hierarchy.in_service == Some(q);
+        let in_service = self.hierarchy.in_service() == Some(q);
         self.send(call, q, SentRequest { rq, start, sectors, cost, in_service });
         Some(rq)
     }
 
     /// The queue whose next request is to be dispatched, if any.
     fn select(&mut self, call: &mut Call<'_>) -> Option<Qid> {
-        if let Some(q) = self.hierarchy.in_service.filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
+        if let Some(q) = self.hierarchy.in_service().filter(|&q| self.may_expire(call, q) && !self.must_idle(q)) {
             self.expire(call, q, Why::OutOfTime, Until::Now);
         }
         loop {
-            let q = match self.hierarchy.in_service {
+            let q = match self.hierarchy.in_service() {
                 Some(q) => q,
                 None => self.begin_slice(call)?,
             };
@@ -91,12 +92,12 @@ impl Bfq {
             let at = DecisionInputs {
                 has_next,
                 fits: has_next && self.has_room(call, q, queue),
-                waits: queue.slice.waits,
-                worth_waiting: !has_next && queue.in_device != 0 && self.idling_is_better(q),
+                waits: queue.slice.waits(),
+                worth_waiting: !has_next && queue.in_device() != 0 && self.idling_is_better(q),
             };
             match select::choose(at) {
                 Decision::Serve => {
-                    if queue.slice.waits {
+                    if queue.slice.waits() {
                         self.end_idling(call, q);
                     }
                     return Some(q);
@@ -113,7 +114,7 @@ impl Bfq {
     /// Whether its slice may end for being out of time.
     #[inline]
     pub(super) fn may_expire(&self, call: &Call<'_>, q: Qid) -> bool {
-        self.is_out_of_time(call, q) && self.is_not_waited_for(q)
+        self.queues[q].slice.is_out_of_time(call.now) && self.is_not_waited_for(q)
     }
 
     /// Whether it is not being waited for, or has at least a third of its budget left. A queue that has used more may
@@ -121,41 +122,29 @@ impl Bfq {
     #[inline(never)]
     fn is_not_waited_for(&self, q: Qid) -> bool {
         let entity = self.entity(q);
-        !self.queues[q].slice.waits || entity.left() >= entity.budget / 3
-    }
-
-    #[inline]
-    pub(super) fn is_out_of_time(&self, call: &Call<'_>, q: Qid) -> bool {
-        call.now >= self.queues[q].slice.expires
+        !self.queues[q].slice.waits() || entity.left() >= entity.budget() / 3
     }
 
     fn begin_slice(&mut self, call: &mut Call<'_>) -> Option<Qid> {
-        if self.busy_queues() == 0 {
+        if self.busy.count() == 0 {
             return None;
         }
         let q = self.descend(call)?;
-        self.hierarchy.in_service = Some(q);
+        self.hierarchy.begin_service(q);
         self.device.count_budget();
         let timeout = self.timeout_ticks();
         let entity = self.entity(q);
-        let factor = entity.weight / entity.own_weight;
+        let factor = entity.weight() / entity.own_weight();
         let queue = &mut self.queues[q];
-        queue.slice.looked_for_oldest = false;
-        let soft = queue.raising.is_soft_real_time();
-        let expired: Jiffy = queue.slice.expires;
-        if soft && call.now > queue.raising.since && call.now > expired {
-            // The time that it had to wait does not count as raised time.
-            let late = call.now - expired;
-            queue.raising.since = if expired > queue.raising.since { queue.raising.since + late } else { call.now };
-        }
+        let soft = queue.raising().is_soft_real_time();
         // An interactive queue may be served 30 times as long; a soft real-time queue needs little time, but often.
-        queue.slice.expires = call.now + timeout * if soft { 1 } else { factor };
-        self.slice_began_ns = call.ns;
+        queue.begin_slice(call.now, call.now + timeout * if soft { 1 } else { factor });
+        self.in_service.begin(call.ns);
         // Until its first dispatch, requests near sector 0 count as close to it: as in the kernel, for no known reason.
         if self.rules.slice_position == SlicePosition::Zero {
-            self.served_position = Sector(0);
+            self.in_service.move_to(Sector(0));
         }
-        let (owner, waiter) = (queue.owner, queue.waiter);
+        let (owner, waiter) = (queue.owner(), queue.waiter());
         call.explain(Reason::SliceBegan { owner, waiter, why: SliceStart::InOrder });
         Some(q)
     }
@@ -169,18 +158,18 @@ impl Bfq {
         self.sample_dispatch(call, start, sectors, in_service);
         let queue = &mut self.queues[q];
         queue.note_served(call.now, cost);
-        queue.in_device += 1;
-        if in_service && core::mem::take(&mut queue.injection.measures) {
-            self.sample.request = Some(rq);
+        queue.sent();
+        if in_service {
+            self.sample.sent(&mut queue.injection, rq);
         }
-        if !in_service && let Some(served) = self.hierarchy.in_service {
-            self.queues[served].injection.beside += cost;
+        if !in_service && let Some(served) = self.hierarchy.in_service() {
+            self.queues[served].injection.serve_beside(cost);
         }
         self.leave_orders(call, q, rq, start);
         if in_service {
             self.watch_raising(call, q);
             // One request at a time, so that any other queue can go next.
-            if self.busy_queues() > 1 && self.is_idle_class(q) {
+            if self.busy.count() > 1 && self.entity(q).is_idle_class() {
                 self.expire(&mut call.apart(), q, Why::IdleClass, Until::Now);
             }
         }
@@ -188,9 +177,9 @@ impl Bfq {
 
     /// Why nothing is issued.
     pub(in crate::elevators::bfq) fn nothing_to_issue(&self) -> Dispatch {
-        match (self.idling.until, self.hierarchy.in_service) {
+        match (self.idling.until(), self.hierarchy.in_service()) {
             _ if self.queued == 0 => Dispatch::Empty,
-            (Some(until), Some(q)) => Dispatch::Idle { until, why: IdleFor::Submitter(self.queues[q].owner) },
+            (Some(until), Some(q)) => Dispatch::Idle { until, why: IdleFor::Submitter(self.queues[q].owner()) },
             _ => Dispatch::Wait,
         }
     }

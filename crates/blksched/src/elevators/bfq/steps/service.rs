@@ -42,16 +42,17 @@ impl Bfq {
     /// Releases the queues that the hierarchy has forgotten, unless other references hold them.
     #[inline]
     pub(super) fn release_left(&mut self) {
-        if !self.hierarchy.left.is_empty() {
+        if self.hierarchy.has_left() {
             self.release_all_left();
         }
     }
 
     #[inline(never)]
     fn release_all_left(&mut self) {
-        for at in 0..self.hierarchy.left.len() {
-            self.release_if_unused(self.hierarchy.left[at]);
+        let mut at = 0;
+        while let Some(q) = self.hierarchy.take_left(at) {
+            self.release_if_unused(q);
+            at += 1;
         }
-        self.hierarchy.left.clear();
     }
 }

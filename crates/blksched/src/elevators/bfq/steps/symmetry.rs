@@ -18,14 +18,12 @@ impl Bfq {
     /// Whether the queue's share would be wrong without idling.
     pub(super) fn is_asymmetric(&self, q: Qid) -> bool {
         let groups = match self.rules.competition {
-            Competition::Woken => self.hierarchy.woken_groups > 0,
-            Competition::TwoPending => self.hierarchy.pending_groups > 1,
+            Competition::Woken => self.hierarchy.a_group_is_woken(),
+            Competition::TwoPending => self.hierarchy.several_groups_are_pending(),
         };
         if self.rules.asymmetry == Asymmetry::Weights {
-            return self.hierarchy.weights.differ() || groups;
+            return self.hierarchy.weights().differ() || groups;
         }
-        self.hierarchy.weights.favour_others(self.entity(q).counted)
-            || self.busy.iter().filter(|&&busy| busy != 0).count() >= 2
-            || groups
+        self.hierarchy.weights().favour_others(self.entity(q).counted()) || self.busy.several_classes() || groups
     }
 }

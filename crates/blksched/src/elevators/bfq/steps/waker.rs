@@ -23,7 +23,7 @@ const WITHIN_IDLE_TIMES: u64 = 128;
 impl Bfq {
     /// Counts the queue of the last completion as a possible waker of `q`, which has got a request.
     pub(super) fn check_waker(&mut self, call: &mut Call<'_>, q: Qid) {
-        let Some(last) = self.last_completed.filter(|&last| last != q) else { return };
+        let Some(last) = self.wakers.last_completed().filter(|&last| last != q) else { return };
         let within_ns = match self.rules.wakers {
             Wakers::Off => return,
             Wakers::AnyTime => u64::MAX,
@@ -31,48 +31,13 @@ impl Bfq {
         };
         let long_ago = self.device.rate.last_completion_ns.is_none_or(|at| call.ns - at >= CLOSE_NS);
         // A queue with a short think time was not waiting for another process.
-        if self.queues[q].habits.has_short_ttime || long_ago {
+        if self.queues[q].habits.has_short_ttime() || long_ago {
             return;
         }
-        let serial = self.queues[last].serial;
-        if self.queues[q].waking.suspect.again(serial, call.ns, within_ns) {
-            self.set_waker(q, Some(last));
-            let (owner, waker) = (self.queues[q].owner, self.queues[last].owner);
+        let serial = self.queues[last].serial();
+        if self.wakers.suspect(q, (last, serial), call.ns, within_ns) {
+            let (owner, waker) = (self.queues[q].owner(), self.queues[last].owner());
             call.explain(Reason::WakerFound { owner, waker });
-        }
-    }
-
-    /// Sets the waker of `q`, and moves `q` to the head of the waker's list.
-    pub(super) fn set_waker(&mut self, q: Qid, waker: Option<Qid>) {
-        if let Some(old) = core::mem::replace(&mut self.queues[q].waking.waker, waker) {
-            self.woken_links.remove(&mut self.queues[old].waking.woken, q);
-        }
-        if let Some(waker) = waker {
-            self.woken_links.push_front(&mut self.queues[waker].waking.woken, q);
-        }
-    }
-
-    /// Lets a merged queue inherit the waker of one that joined it.
-    pub(super) fn inherit_waker(&mut self, q: Qid, from: Qid) {
-        let waker = self.queues[from].waking.waker;
-        if waker.is_some() && waker != Some(q) && self.queues[q].waking.waker.is_none() {
-            self.set_waker(q, waker);
-            self.queues[q].waking.suspect.serial = None;
-        }
-    }
-
-    /// Moves `q`, which has become busy, to the head of its waker's list.
-    pub(super) fn was_woken(&mut self, q: Qid) {
-        if let Some(waker) = self.queues[q].waking.waker {
-            self.set_waker(q, Some(waker));
-        }
-    }
-
-    /// Removes a released queue as a waker, and from its own waker's list.
-    pub(super) fn forget_waking(&mut self, q: Qid) {
-        self.set_waker(q, None);
-        while let Some(woken) = self.queues[q].waking.woken.first() {
-            self.set_waker(woken, None);
         }
     }
 }
