@@ -20,7 +20,7 @@ impl Cfq {
             assert!(queue.is_empty() || queue.served_in.is_some(), "queue {q} has requests but waits for no slice");
             assert!(queue.positioned_in.is_none() || !queue.is_empty(), "queue {q} is nowhere but has a position");
             let idle = queue.is_empty() && queue.dispatched == 0 && queue.served_in.is_none();
-            assert!(queue.held_by.requests > 0 || idle || self.active == Some(q), "queue {q} lives for nothing");
+            assert!(queue.held_by.requests() > 0 || idle || self.active.is(q), "queue {q} lives for nothing");
             queued += queue.sorted.len();
             waiting += u32::from(queue.served_in.is_some());
             reading += u32::from(queue.served_in.is_some() && queue.is_sync());
@@ -32,9 +32,12 @@ impl Cfq {
             let queues = self.service.in_group(g);
             assert_eq!(counts && queues > 0, self.groups.is_waiting(g), "group {g} waits exactly if its queues do");
             in_groups += queues;
-            in_flight += group.in_flight;
+            in_flight += group.in_flight();
         }
-        assert_eq!((in_groups, in_flight), (self.service.busy(), self.in_flight.sync + self.in_flight.async_));
-        assert!(self.active.is_some() || self.active_process.is_none());
+        assert_eq!(
+            (in_groups, in_flight),
+            (self.service.busy(), self.in_device.sync_in_flight() + self.in_device.async_in_flight())
+        );
+        assert!(self.active.queue().is_some() || self.active.process().is_none());
     }
 }

@@ -2,10 +2,12 @@
 //!
 //! **In the kernel** `cfq_data`.
 
-use crate::elevator::{Cx, IdleFor, Run};
+use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::ids::{Pid, Qid};
 use crate::elevators::cfq::rules::Mechanisms;
+use crate::elevators::cfq::state::active::{Active, IdleTimer};
 use crate::elevators::cfq::state::groups::Groups;
+use crate::elevators::cfq::state::in_device::{InDevice, LastSync};
 use crate::elevators::cfq::state::ncq::NcqWatch;
 use crate::elevators::cfq::state::positions::Positions;
 use crate::elevators::cfq::state::process::Processes;
@@ -16,7 +18,7 @@ use crate::elevators::cfq::tunables::{CfqTunables, Ticks, V4_20};
 use crate::elevators::nearer::TurningBack;
 use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::index::{Forest, Lists};
-use crate::request::{PerWaiter, Sector, SubmitterId};
+use crate::request::Sector;
 use crate::time::{Jiffies, Span, Tick};
 
 /// The data kept for each request (`elv.priv`).
@@ -59,30 +61,19 @@ pub struct Cfq {
     pub(super) workload: Workload,
     pub(super) dispatch_list: SortedDispatch,
 
-    /// The active queue.
-    pub(super) active: Option<Qid>,
-    /// The process that sent the first request of this slice; the disk idles for this process.
-    pub(super) active_process: Option<Pid>,
-    /// The time until which the disk idles.
-    pub(super) timer: Option<Tick>,
-    /// The process or group for which it idles.
-    pub(super) idles_for: IdleFor,
+    pub(super) active: Active,
+    pub(super) timer: IdleTimer,
     /// The queue to be marked after the run that its arrival triggered.
     pub(super) pending: Option<Qid>,
 
     /// The number of requests in all queues.
     pub(super) queued: u32,
-    pub(super) in_driver: PerWaiter<u32>,
-    /// Dispatched and not yet completed.
-    pub(super) in_flight: PerWaiter<u32>,
+    pub(super) in_device: InDevice,
     pub(super) ncq: NcqWatch,
     /// The end of the last request that the driver took.
     pub(super) head: Sector,
-    /// When a synchronous request last completed.
-    pub(super) last_sync: Tick,
-    /// When a synchronous request last completed late.
-    pub(super) last_delayed_sync: Tick,
-    wished: bool,
+    pub(super) last_sync: LastSync,
+    run_asked: bool,
 }
 
 impl Cfq {
@@ -107,19 +98,15 @@ impl Cfq {
             positions: Positions::default(),
             workload: Workload::default(),
             dispatch_list: SortedDispatch::default(),
-            active: None,
-            active_process: None,
-            timer: None,
-            idles_for: IdleFor::Submitter(SubmitterId(0)),
+            active: Active::default(),
+            timer: IdleTimer::default(),
             pending: None,
             queued: 0,
-            in_driver: PerWaiter::default(),
-            in_flight: PerWaiter::default(),
+            in_device: InDevice::default(),
             ncq: NcqWatch::new(rules.ncq),
             head: Sector(0),
-            last_sync: 0,
-            last_delayed_sync: 0,
-            wished: false,
+            last_sync: LastSync::default(),
+            run_asked: false,
         }
     }
 
@@ -150,8 +137,7 @@ impl Cfq {
     /// Called once, when the device is known.
     pub(super) fn meet_device(&mut self, cx: &Cx<'_>) {
         let now = self.now;
-        self.last_sync = now;
-        self.last_delayed_sync = now.wrapping_sub(self.second());
+        self.last_sync = LastSync::new(now, now.wrapping_sub(self.second()));
         self.head_start = self.rules.clock.head_start(cx.now);
         self.groups = Groups::new(now);
         // 4.20 does not idle by default on a disk without an arm, which has no position to keep; `group_idle` stays.
@@ -165,11 +151,11 @@ impl Cfq {
     }
 
     /// Requests a later run if any queue waits for a slice.
-    pub(super) fn wish_run(&mut self) {
-        self.wished |= self.service.busy() > 0;
+    pub(super) fn run_later(&mut self) {
+        self.run_asked |= self.service.busy() > 0;
     }
 
-    pub(super) fn take_wish(&mut self) -> Run {
-        if core::mem::take(&mut self.wished) { Run::Soon } else { Run::No }
+    pub(super) fn take_run(&mut self) -> Run {
+        if core::mem::take(&mut self.run_asked) { Run::Soon } else { Run::No }
     }
 }

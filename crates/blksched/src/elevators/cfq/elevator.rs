@@ -62,7 +62,7 @@ impl Elevator for Cfq {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.timer.map(|at| self.unit.instant(at))
+        self.timer.until().map(|at| self.unit.instant(at))
     }
 
     fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
@@ -77,7 +77,7 @@ impl Elevator for Cfq {
     }
 
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        self.in_driver[cx.rq(rq).waiter] -= 1;
+        self.in_device.returned(cx.rq(rq).waiter);
         self.dispatch_list.hand_back(rq);
     }
 
@@ -158,7 +158,7 @@ impl Grouped for Cfq {
         self.begin(cx);
         self.settle();
         self.group_gone(cx, id);
-        let run = self.take_wish();
+        let run = self.take_run();
         cx.wish(run);
     }
 }

@@ -2,6 +2,7 @@
 //! common. The README describes the whole path.
 
 mod arrival;
+mod charge;
 mod completion;
 mod cooperator;
 mod dispatch;

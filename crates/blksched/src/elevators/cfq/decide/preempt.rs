@@ -39,7 +39,7 @@ pub(crate) fn nothing_speaks_for_it(active: &CfqQueue, new: &CfqQueue, meta: boo
     active.is_sync()
         && !active.is_idle_class()
         && !active.is_empty()
-        && active.slice.idle == Idle::No
+        && active.slice.idle() == Idle::No
         && !new.is_real_time()
         && !meta
         && !active.slice.is_used(now)
@@ -92,7 +92,7 @@ fn by_class(rule: Preemption, of: &impl Arrival) -> Option<Preempt> {
     }
     let own_group = rule == Preemption::SameGroup;
     // 4.20: unless the write-back must dispatch first (`must_dispatch`).
-    if is_sync_over_async(of) && (!own_group || active.slice.duty == Duty::None) {
+    if is_sync_over_async(of) && (!own_group || active.slice.duty() == Duty::None) {
         return Some(Preempt::SyncOverAsync);
     }
     // Between groups the shares decide: preemption across groups would let a process exceed its group's share.

@@ -50,9 +50,9 @@ pub(crate) enum Decision {
 /// Whether the active queue obviously continues, which is the usual case: it has requests and time left.
 #[inline]
 pub(crate) fn simply_goes_on(rule: Preemption, queue: &CfqQueue, now: Tick) -> bool {
-    let has_time = match queue.slice.progress {
+    let has_time = match queue.slice.progress() {
         Progress::Unstarted => true,
-        Progress::Running(end) => now < end || queue.slice.duty != Duty::None,
+        Progress::Running(end) => now < end || queue.slice.duty() != Duty::None,
         Progress::WaitingAlone(_) => false,
     };
     // 2.6.31 may still yield to real time.

@@ -23,7 +23,7 @@ use crate::index::Tree;
 use crate::request::{GroupId, Waiter};
 use crate::time::Tick;
 
-pub(crate) const NOWHERE: Gid = Gid::MAX;
+const NOWHERE: Gid = Gid::MAX;
 
 /// Real time and best effort have eight levels each, the idle class one.
 const LEVELS: usize = 17;
@@ -36,17 +36,17 @@ pub(crate) struct CfqGroup {
     pub(crate) ttime: Ttime,
     trees: [Ttime; TREES],
     /// The average number of waiting queues: best effort, real time.
-    pub(crate) average: [u64; 2],
+    average: [u64; 2],
     /// The rest of the slice of the kind of load served last.
-    pub(crate) saved: Option<Saved>,
+    saved: Option<Saved>,
     /// Its requests that are dispatched and not yet completed.
-    pub(crate) in_flight: u32,
+    in_flight: u32,
     /// The write-back queue of each class and level.
-    pub(crate) write_back: [Option<Qid>; LEVELS],
+    write_back: [Option<Qid>; LEVELS],
     /// The number of its queues and child groups.
     users: u32,
     /// Whether it is announced and not removed.
-    pub(crate) exists: bool,
+    exists: bool,
 }
 
 fn level(ioprio: Ioprio) -> usize {
@@ -73,6 +73,42 @@ impl CfqGroup {
         }
     }
 
+    /// The rest of the slice of the kind of load served last.
+    pub(crate) fn saved(&self) -> Option<Saved> {
+        self.saved
+    }
+
+    pub(crate) fn save(&mut self, rest: Option<Saved>) {
+        self.saved = rest;
+    }
+
+    /// Its requests that are dispatched and not yet completed.
+    pub(crate) fn in_flight(&self) -> u32 {
+        self.in_flight
+    }
+
+    /// A request of it is dispatched.
+    #[inline(always)]
+    pub(crate) fn dispatched(&mut self) {
+        self.in_flight += 1;
+    }
+
+    /// A request of it completes.
+    #[inline(always)]
+    pub(crate) fn completed(&mut self) {
+        self.in_flight -= 1;
+    }
+
+    /// The average number of waiting queues of a class.
+    pub(crate) fn average(&self, class: IoprioClass) -> u64 {
+        self.average[usize::from(class == IoprioClass::RealTime)]
+    }
+
+    /// Takes all of its write-back queues.
+    pub(crate) fn take_write_back(&mut self) -> [Option<Qid>; LEVELS] {
+        core::mem::take(&mut self.write_back)
+    }
+
     /// The write-back queue of a class and level.
     pub(crate) fn write_back(&mut self, ioprio: Ioprio) -> &mut Option<Qid> {
         &mut self.write_back[level(ioprio)]
@@ -84,7 +120,7 @@ impl CfqGroup {
 pub(crate) struct Groups {
     table: Vec<CfqGroup>,
     free: Vec<Gid>,
-    pub(crate) by_id: Vec<Gid>,
+    by_id: Vec<Gid>,
     /// The groups with queues that wait for a slice, by virtual time.
     pub(crate) waiting: Tree<VirtualTime>,
     /// A lower bound of the waiting groups' virtual times (`min_vdisktime`).
@@ -143,6 +179,20 @@ impl Groups {
         self.by_id[index] = g;
         self.waiting.reserve(self.table.len());
         g
+    }
+
+    /// Removes a group; its place becomes free once no queue or child group uses it.
+    pub(crate) fn remove(&mut self, id: GroupId, g: Gid) {
+        self.by_id[id.0 as usize] = NOWHERE;
+        self[g].exists = false;
+        self.used(g);
+        self.unused(g);
+    }
+
+    /// A queue with so many requests in flight counts for another group.
+    pub(crate) fn moved_in_flight(&mut self, from: Gid, to: Gid, requests: u32) {
+        self[from].in_flight -= requests;
+        self[to].in_flight += requests;
     }
 
     /// Counts a new queue of the group.
@@ -239,8 +289,7 @@ mod tests {
         let mut groups = Groups::new(0);
         let a = groups.announce(GroupId(7), Group::default(), 0);
         groups.used(a);
-        groups.by_id[7] = NOWHERE;
-        groups[a].exists = false;
+        groups.remove(GroupId(7), a);
         assert_ne!(groups.announce(GroupId(8), Group::default(), 0), a);
         groups.unused(a);
         assert_eq!(groups.announce(GroupId(9), Group::default(), 0), a);

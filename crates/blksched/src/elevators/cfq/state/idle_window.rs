@@ -25,8 +25,8 @@ pub(crate) enum QueueDepth {
 /// A queue's idle window, and its depth.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdleWindow {
-    pub(crate) window: WindowState,
-    pub(crate) depth: QueueDepth,
+    window: WindowState,
+    depth: QueueDepth,
 }
 
 impl IdleWindow {
@@ -35,6 +35,31 @@ impl IdleWindow {
         IdleWindow { window, depth: QueueDepth::Shallow }
     }
 
+    pub(crate) fn of(window: WindowState, depth: QueueDepth) -> IdleWindow {
+        IdleWindow { window, depth }
+    }
+
+    #[inline]
+    pub(crate) fn state(self) -> WindowState {
+        self.window
+    }
+
+    #[inline]
+    pub(crate) fn depth(self) -> QueueDepth {
+        self.depth
+    }
+
+    /// It is neither deep nor worth idling for.
+    pub(crate) fn give_up(&mut self) {
+        *self = IdleWindow { window: WindowState::Closed, depth: QueueDepth::Shallow };
+    }
+
+    /// It no longer counts as deep.
+    pub(crate) fn is_shallow_again(&mut self) {
+        self.depth = QueueDepth::Shallow;
+    }
+
+    #[inline]
     pub(crate) fn is_open(self) -> bool {
         self.window == WindowState::Open
     }

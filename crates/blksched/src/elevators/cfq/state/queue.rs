@@ -12,6 +12,7 @@ use alloc::vec::Vec;
 use crate::elevators::cfq::ids::{Gid, Qid};
 use crate::elevators::cfq::state::cooperation::Cooperation;
 use crate::elevators::cfq::state::idle_window::IdleWindow;
+use crate::elevators::cfq::state::references::References;
 use crate::elevators::cfq::state::service_trees::TreeAt;
 use crate::elevators::cfq::state::slice::Slice;
 use crate::elevators::ioprio::{Ioprio, IoprioClass};
@@ -57,8 +58,6 @@ pub(crate) struct CfqQueue {
     pub(crate) seeks: SeekDistance,
     pub(crate) history: SeekHistory,
     pub(crate) cooperation: Cooperation,
-    /// The queue into which it is being merged, process by process.
-    pub(crate) joins: Option<Qid>,
     pub(crate) held_by: References,
 }
 
@@ -68,22 +67,6 @@ pub(crate) enum Reading {
     Current,
     /// The priority has changed; the queue reads it at the next insertion.
     Stale,
-}
-
-/// The references that keep a queue alive.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct References {
-    /// The number of processes that hold it, and of merges planned into it.
-    pub(crate) processes: u32,
-    /// The number of its requests, from preparation to completion.
-    pub(crate) requests: u32,
-}
-
-impl References {
-    /// Whether nothing holds the queue any more.
-    pub(crate) fn is_none(self) -> bool {
-        self.processes + self.requests == 0
-    }
 }
 
 impl CfqQueue {
@@ -108,8 +91,7 @@ impl CfqQueue {
             seeks: SeekDistance::default(),
             history: SeekHistory::default(),
             cooperation: Cooperation::Alone,
-            joins: None,
-            held_by: References { processes: 1, requests: 0 },
+            held_by: References::of_one_process(),
         };
         queue.take(ioprio);
         queue
@@ -147,7 +129,7 @@ impl CfqQueue {
 
     /// Whether no split or merge of it is pending.
     pub(crate) fn goes_on_as_it_is(&self) -> bool {
-        self.cooperation != Cooperation::Splitting && self.joins.is_none()
+        self.cooperation != Cooperation::Splitting && self.held_by.joins().is_none()
     }
 
     /// Whether it has no queued requests.

@@ -25,7 +25,7 @@ pub(crate) fn seekiness(rule: Seeks, queue: &CfqQueue, process: Option<&Process>
             let is_seeky = queue.history.is_seeky();
             return Seekiness { is_seeky, is_surely: is_seeky };
         }
-        (Seeks::PerProcess, Some(process)) => process.seeks,
+        (Seeks::PerProcess, Some(process)) => process.seeks(),
         (Seeks::PerProcess, None) | (Seeks::PerQueue, _) => queue.seeks,
     };
     Seekiness { is_seeky: mean.is_seeky(), is_surely: mean.is_surely_seeky() }

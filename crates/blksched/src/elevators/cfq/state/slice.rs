@@ -60,20 +60,20 @@ pub(crate) enum AgeCheck {
 /// A queue's slice.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice {
-    pub(crate) progress: Progress,
+    progress: Progress,
     /// When the slice began.
-    pub(crate) activated: Tick,
+    activated: Tick,
     /// When its first request completed.
-    pub(crate) started: Option<Tick>,
+    started: Option<Tick>,
     /// Its allocated length, from then on.
-    pub(crate) allocated: Tick,
+    allocated: Tick,
     /// The number of requests dispatched in it.
-    pub(crate) dispatched: u32,
-    pub(crate) age_check: AgeCheck,
-    pub(crate) idle: Idle,
-    pub(crate) duty: Duty,
+    dispatched: u32,
+    age_check: AgeCheck,
+    idle: Idle,
+    duty: Duty,
     /// The unused rest of the last slice \[ticks\]; negative if it overran.
-    pub(crate) residual: i64,
+    residual: i64,
 }
 
 impl Default for Slice {
@@ -96,6 +96,93 @@ impl Slice {
     /// Begins a slice.
     pub(crate) fn activate(&mut self, now: Tick) {
         *self = Slice { residual: self.residual, activated: now, ..Slice::default() };
+    }
+
+    /// How far it is.
+    #[inline]
+    pub(crate) fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// When it began.
+    pub(crate) fn activated(&self) -> Tick {
+        self.activated
+    }
+
+    /// When its first request completed.
+    pub(crate) fn started(&self) -> Option<Tick> {
+        self.started
+    }
+
+    /// Its allocated length, from then on.
+    pub(crate) fn allocated(&self) -> Tick {
+        self.allocated
+    }
+
+    /// Its first request has completed, which begins its time \[ticks\].
+    pub(crate) fn start(&mut self, now: Tick, length: i64) {
+        self.progress = Progress::Running(now.wrapping_add_signed(length));
+        (self.started, self.allocated) = (Some(now), length.max(0) as Tick);
+    }
+
+    /// It lasts until then for its queue's next request, as no other queue waits.
+    pub(crate) fn wait_alone(&mut self, until: Tick) {
+        self.progress = Progress::WaitingAlone(until);
+    }
+
+    /// Its time begins anew, with the next completion.
+    pub(crate) fn restart(&mut self) {
+        self.progress = Progress::Unstarted;
+    }
+
+    /// The number of requests dispatched in it.
+    #[inline]
+    pub(crate) fn dispatched(&self) -> u32 {
+        self.dispatched
+    }
+
+    /// A request is dispatched.
+    #[inline(always)]
+    pub(crate) fn sent(&mut self) {
+        self.dispatched += 1;
+        self.duty = Duty::None;
+    }
+
+    #[inline]
+    pub(crate) fn age_check(&self) -> AgeCheck {
+        self.age_check
+    }
+
+    /// The oldest request is checked now; returns whether it had been.
+    pub(crate) fn check_age(&mut self) -> AgeCheck {
+        core::mem::replace(&mut self.age_check, AgeCheck::Done)
+    }
+
+    #[inline]
+    pub(crate) fn idle(&self) -> Idle {
+        self.idle
+    }
+
+    pub(crate) fn set_idle(&mut self, idle: Idle) {
+        self.idle = idle;
+    }
+
+    #[inline]
+    pub(crate) fn duty(&self) -> Duty {
+        self.duty
+    }
+
+    pub(crate) fn must_dispatch(&mut self) {
+        self.duty = Duty::MustDispatch;
+    }
+
+    /// Credits the unused rest of this slice \[ticks\] to the next one; negative if it overran.
+    pub(crate) fn keep_residual(&mut self, rest: i64) {
+        self.residual = rest;
+    }
+
+    pub(crate) fn take_residual(&mut self) -> i64 {
+        core::mem::take(&mut self.residual)
     }
 
     /// Ends the slice, and idling.

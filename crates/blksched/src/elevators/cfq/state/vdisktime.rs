@@ -36,19 +36,19 @@ impl Ord for VirtualTime {
 /// A group's weights and its position among groups.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Share {
-    pub(crate) parent: Option<Gid>,
-    pub(crate) weight: u64,
-    pub(crate) leaf_weight: u64,
+    pub(super) parent: Option<Gid>,
+    pub(super) weight: u64,
+    pub(super) leaf_weight: u64,
     /// Written but not yet in force.
-    pub(crate) new_weight: Option<u64>,
-    pub(crate) new_leaf_weight: Option<u64>,
+    pub(super) new_weight: Option<u64>,
+    pub(super) new_leaf_weight: Option<u64>,
     /// The number of its active child groups, plus one if it has queues of its own.
-    pub(crate) active: u32,
+    pub(super) active: u32,
     /// The sum of their weights.
-    pub(crate) weights: u64,
-    pub(crate) at: VirtualTime,
+    pub(super) weights: u64,
+    pub(super) at: VirtualTime,
     /// Its share of the disk, of 4096.
-    pub(crate) fraction: u64,
+    pub(super) fraction: u64,
 }
 
 impl Share {

@@ -13,7 +13,7 @@ use crate::time::Tick;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Saved {
     left: Tick,
-    pub(crate) class: IoprioClass,
+    class: IoprioClass,
     kind: ServiceType,
 }
 
@@ -21,12 +21,12 @@ pub(crate) struct Saved {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Workload {
     /// The group it belongs to.
-    pub(crate) group: Gid,
-    pub(crate) class: IoprioClass,
-    pub(crate) kind: ServiceType,
-    pub(crate) expires: Tick,
+    group: Gid,
+    class: IoprioClass,
+    kind: ServiceType,
+    expires: Tick,
     /// Whether a process sent a request in this slice that announced more to come.
-    pub(crate) idled_for_all: bool,
+    idled_for_all: bool,
 }
 
 impl Default for Workload {
@@ -61,5 +61,47 @@ impl Workload {
 
     pub(crate) fn is_over(&self, now: Tick) -> bool {
         (now.wrapping_sub(self.expires) as i64) > 0
+    }
+
+    pub(crate) fn group(&self) -> Gid {
+        self.group
+    }
+
+    /// It belongs to this group from now on; true if it belonged to another.
+    pub(crate) fn move_to(&mut self, group: Gid) -> bool {
+        core::mem::replace(&mut self.group, group) != group
+    }
+
+    pub(crate) fn class(&self) -> IoprioClass {
+        self.class
+    }
+
+    pub(crate) fn set_class(&mut self, class: IoprioClass) {
+        self.class = class;
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> ServiceType {
+        self.kind
+    }
+
+    pub(crate) fn set_expires(&mut self, expires: Tick) {
+        self.expires = expires;
+    }
+
+    /// A kind's slice begins.
+    pub(crate) fn begin(&mut self, kind: ServiceType, expires: Tick) {
+        (self.kind, self.expires, self.idled_for_all) = (kind, expires, false);
+    }
+
+    /// Whether a process sent a request in this slice that announced more to come.
+    #[inline]
+    pub(crate) fn is_idled_for_all(&self) -> bool {
+        self.idled_for_all
+    }
+
+    #[inline]
+    pub(crate) fn announces_more(&mut self, more: bool) {
+        self.idled_for_all |= more;
     }
 }

@@ -12,7 +12,7 @@ use crate::elevators::cfq::data::{Cfq, RequestData};
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Alias, NextRequest, WhileIdling};
 use crate::elevators::cfq::state::queue::Reading;
-use crate::elevators::cfq::state::slice::{Duty, Idle};
+use crate::elevators::cfq::state::slice::Idle;
 use crate::elevators::cfq::steps::learning::Learning;
 use crate::elevators::ioprio::Ioprio;
 use crate::elevators::next_request::Choice;
@@ -45,13 +45,13 @@ impl Cfq {
         queue.next = next;
         Learning { rules: &self.rules, ticks: &self.ticks, knobs: &self.knobs, ncq: self.ncq.queues(), now: self.now }
             .learn(cx, bio, queue, &mut self.processes[pid], &mut self.groups);
-        let idle = queue.slice.idle;
+        let idle = queue.slice.idle();
         if is_next {
             self.position_add(&cx.apart(), q);
         }
-        let run = if self.active == Some(q) { self.meet_own(cx, q, bio, idle) } else { self.meet_other(cx, q, bio) };
+        let run = if self.active.is(q) { self.meet_own(cx, q, bio, idle) } else { self.meet_other(cx, q, bio) };
         // The slice of the queue served may have ended when its last process left it (`prepare`).
-        run.max(self.take_wish())
+        run.max(self.take_run())
     }
 
     /// Makes a queue wait for a slice, by its process's current priority.
@@ -141,16 +141,16 @@ impl Cfq {
         // A small request may still grow by merging if no other queue waits; if others wait, there is no time for that.
         let large = u64::from(bio.sectors) * 512 > SMALL_BYTES;
         if !large && self.service.busy() <= 1 {
-            self.queues[q].slice.duty = Duty::MustDispatch;
+            self.queues[q].slice.must_dispatch();
             return Run::No;
         }
-        self.cancel_timer(cx);
+        self.timer.cancel(cx);
         match self.rules.while_idling {
             // Until 2.6.32 the mark is made after the run, when the request has already been dispatched, and the queue
             // still counts as waiting; so the next test of the slice's end is skipped needlessly. Recordings show it,
             // so it is kept.
             WhileIdling::MarkAfterRun => self.pending = Some(q),
-            WhileIdling::MarkOrRun => self.queues[q].slice.idle = Idle::No,
+            WhileIdling::MarkOrRun => self.queues[q].slice.set_idle(Idle::No),
         }
         Run::Now
     }
@@ -166,7 +166,7 @@ impl Cfq {
     #[inline(never)]
     fn mark_pending(&mut self) {
         if let Some(q) = self.pending.take() {
-            self.queues[q].slice.duty = Duty::MustDispatch;
+            self.queues[q].slice.must_dispatch();
         }
     }
 }

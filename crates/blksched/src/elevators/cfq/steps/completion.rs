@@ -12,7 +12,6 @@ use crate::elevators::cfq::state::slice::{Progress, Rest};
 use crate::elevators::cfq::steps::cooperator::CooperatorSearch;
 use crate::explain::{ServiceType, SliceEnd};
 use crate::request::{Bio, RequestId, Waiter};
-use crate::time::Instant;
 
 impl Cfq {
     #[inline(always)]
@@ -22,30 +21,28 @@ impl Cfq {
         let Bio { waiter, hints, .. } = **cx.rq(rq);
         // Before the counts drop: the disk had this request too.
         self.watch_depth();
-        self.in_driver[waiter] -= 1;
+        self.in_device.returned(waiter);
         let queue = &mut self.queues[q];
         queue.dispatched -= 1;
-        queue.held_by.requests -= 1;
-        self.in_flight[queue.waiter] -= 1;
-        self.groups[queue.group].in_flight -= 1;
+        let unused = queue.held_by.drop_request();
+        self.in_device.completed(queue.waiter);
+        self.groups[queue.group].completed();
         let process = &mut self.processes[pid];
-        process.requests -= 1;
-        if waiter == Waiter::Sync {
-            process.ttime.begin(self.now);
-        }
+        process.completed(waiter, self.now);
         if self.rules.think != Think::PerProcess {
             self.groups.think_time_begins(queue, waiter, self.now, self.rules.groups);
         }
-        let (unused, gone) = (queue.held_by.is_none(), process.gone);
+        let gone = process.is_gone();
         if waiter == Waiter::Sync {
-            self.note_sync_end(queued_at);
+            let expires = self.unit.tick(queued_at) + self.ticks.fifo_expire.sync;
+            self.last_sync.completed(self.now, expires);
         }
-        if self.active == Some(q) {
+        if self.active.is(q) {
             self.active_completed(cx, q, waiter, hints.no_idle);
         }
         // Without requests in the driver nothing would trigger another run, although queues may wait.
-        if self.in_driver.sync + self.in_driver.async_ == 0 {
-            self.wish_run();
+        if self.in_device.in_driver() == 0 {
+            self.run_later();
         }
         // This is the last step in the request's life (`release`): a queue or process that it alone kept alive goes
         // with it.
@@ -53,36 +50,26 @@ impl Cfq {
             self.release(&mut cx.apart(), q);
         }
         if gone {
-            self.forget_if_unused(pid);
+            self.processes.forget_if_unused(pid, self.active.process());
         }
-        self.take_wish()
+        self.take_run()
     }
 
     #[inline(always)]
     fn watch_depth(&mut self) {
         let Cfq { ncq, queues, active, .. } = self;
-        let at = Moment { queued: self.queued, in_driver: self.in_driver.sync + self.in_driver.async_ };
+        let at = Moment { queued: self.queued, in_driver: self.in_device.in_driver() };
         ncq.update(at, || {
-            let active = active.map(|a| &queues[a]).filter(|queue| queue.window.is_open());
+            let active = active.queue().map(|a| &queues[a]).filter(|queue| queue.window.is_open());
             active.map(|queue| queue.dispatched + queue.sorted.len())
         });
-    }
-
-    #[inline]
-    fn note_sync_end(&mut self, queued_at: Instant) {
-        self.last_sync = self.now;
-        // Only a delayed read shows that write-back is in the way (2.6.33). Until 2.6.32 any read counts, so a steady
-        // reader that is served at once keeps write-back at one request.
-        if self.unit.tick(queued_at) + self.ticks.fifo_expire.sync <= self.now {
-            self.last_delayed_sync = self.now;
-        }
     }
 
     #[inline(always)]
     fn active_completed(&mut self, cx: &mut Cx<'_>, q: Qid, waiter: Waiter, no_idle: bool) {
         let now = self.now;
         let mut queue = &self.queues[q];
-        if queue.slice.progress == Progress::Unstarted {
+        if queue.slice.progress() == Progress::Unstarted {
             self.start_slice(q);
             queue = &self.queues[q];
         }
@@ -120,8 +107,8 @@ impl Cfq {
         if self.rules.trees == Trees::Single {
             return !no_idle;
         }
-        self.workload.idled_for_all |= !no_idle;
-        self.workload.kind == ServiceType::Sync || self.workload.idled_for_all || self.service.busy() == 1
+        self.workload.announces_more(!no_idle);
+        self.workload.kind() == ServiceType::Sync || self.workload.is_idled_for_all() || self.service.busy() == 1
     }
 
     /// No other queue of the group waits: if the slice is about to end, extends it to wait for the next request.
@@ -135,12 +122,11 @@ impl Cfq {
         // Otherwise the queue would leave its tree, and its group the tree of groups, at the end of the slice; a group
         // with one process would never get its share (`steps/group_idle.rs`).
         let left = queue.slice.left_unsigned(now);
-        let think = self.active_process.and_then(|pid| self.processes[pid].ttime.valid_mean());
+        let think = self.active.process().and_then(|pid| self.processes[pid].mean_ttime());
         let about_over = queue.slice.is_used(now) || think.is_some_and(|think| left < think) || left <= self.jiffy;
         if about_over {
             let idle = if for_group && ticks.slice_idle == 0 { ticks.group_idle } else { ticks.slice_idle };
-            let slice = &mut self.queues[q].slice;
-            slice.progress = Progress::WaitingAlone(now + idle);
+            self.queues[q].slice.wait_alone(now + idle);
         }
     }
 }

@@ -80,11 +80,11 @@ impl Cfq {
 
     /// Whether `start` is close to the disk's position, for the active queue.
     pub(super) fn is_close(&self, start: Sector, asking: ClosePurpose) -> bool {
-        let Some(active) = self.active else { return false };
+        let Some(active) = self.active.queue() else { return false };
         let mean = match self.rules.seeks {
             Seeks::PerProcess => {
-                let Some(pid) = self.active_process else { return false };
-                self.processes[pid].seeks.valid_mean()
+                let Some(pid) = self.active.process() else { return false };
+                self.processes[pid].seeks().valid_mean()
             }
             Seeks::PerQueue => self.queues[active].seeks.valid_mean(),
             Seeks::History => None,
@@ -118,7 +118,7 @@ impl Cfq {
     }
 
     fn may_jump(&self, cx: &Cx<'_>, q: Qid) -> Option<Qid> {
-        self.active_process?;
+        self.active.process()?;
         let group = self.queues[q].group;
         // Only once until it has had a slice in order; otherwise two cooperators would hand the disk to each other for
         // ever. Write-back and other classes may jump too; 2.6.33 excludes them.

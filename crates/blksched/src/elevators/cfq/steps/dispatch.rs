@@ -16,7 +16,7 @@ use crate::elevators::cfq::decide::select::simply_goes_on;
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{AsyncDepth, Depth, Fifo, NextRequest, Trees};
 use crate::elevators::cfq::state::queue::CfqQueue;
-use crate::elevators::cfq::state::slice::{AgeCheck, Duty, Rest};
+use crate::elevators::cfq::state::slice::{AgeCheck, Rest};
 use crate::elevators::cfq::tunables::V2_6_32;
 use crate::elevators::next_request::Choice;
 use crate::explain::{HeldBack, Reason, SliceEnd};
@@ -30,7 +30,7 @@ impl Cfq {
             if self.dispatch_list.is_empty() { self.dispatch_one(cx) } else { self.dispatch_list.take(&cx.apart()) };
         let Some(rq) = rq else { return self.nothing_to_issue() };
         let request = cx.rq(rq);
-        self.in_driver[request.waiter] += 1;
+        self.in_device.taken(request.waiter);
         self.head = request.end();
         self.dispatch_list.arm_is_at(self.head);
         Dispatch::Issue(rq)
@@ -47,7 +47,7 @@ impl Cfq {
     /// Chooses a request, if one may be dispatched; it bypasses the dispatch list, which is empty.
     #[inline(always)]
     fn dispatch_one(&mut self, cx: &mut Cx<'_>) -> Option<RequestId> {
-        if let Some(a) = self.active
+        if let Some(a) = self.active.queue()
             && self.simply_sends(&self.queues[a])
         {
             debug_assert_eq!(self.select(&mut cx.apart()), Some(a));
@@ -63,7 +63,7 @@ impl Cfq {
     #[inline(always)]
     fn simply_sends(&self, queue: &CfqQueue) -> bool {
         let quantum = self.knobs.quantum as u32;
-        queue.slice.age_check == AgeCheck::Done
+        queue.slice.age_check() == AgeCheck::Done
             && simply_goes_on(self.rules.preemption, queue, self.now)
             && simply_allowed(self.rules.depth, queue, quantum, self.async_in_flight())
     }
@@ -75,7 +75,7 @@ impl Cfq {
         }
         let q = self.select(cx)?;
         let (mut late, mut queue) = (None, &self.queues[q]);
-        if self.rules.fifo == Fifo::PastLimits && queue.slice.age_check == AgeCheck::Due {
+        if self.rules.fifo == Fifo::PastLimits && queue.slice.age_check() == AgeCheck::Due {
             late = self.overdue(cx, q);
             queue = &self.queues[q];
         }
@@ -84,7 +84,7 @@ impl Cfq {
             return None;
         }
         let next = queue.next;
-        if late.is_none() && queue.slice.age_check == AgeCheck::Due {
+        if late.is_none() && queue.slice.age_check() == AgeCheck::Due {
             late = self.expired(cx, q);
         }
         let rq = late.or(next).expect("a queue that is selected has requests");
@@ -98,12 +98,9 @@ impl Cfq {
     fn sent(&mut self, cx: &mut Cx<'_>, q: Qid, rq: RequestId) {
         // The disk idles for the process that began the slice, and its think time counts, even if another process of a
         // shared queue sends the request.
-        if self.active_process.is_none() {
-            self.active_process = Some(self.rows[rq].process);
-        }
+        self.active.note_process(self.rows[rq].process);
         let queue = &mut self.queues[q];
-        queue.slice.dispatched += 1;
-        queue.slice.duty = Duty::None;
+        queue.slice.sent();
         if self.service.busy() > 1 && (!queue.is_sync() || queue.is_idle_class()) {
             self.give_way(&mut cx.apart(), q);
         }
@@ -117,7 +114,7 @@ impl Cfq {
         // The idle class has the disk only while no other class wants it, so it gives way after each request.
         if queue.is_idle_class() {
             self.expire(cx, Rest::Dropped, SliceEnd::IdleClass);
-        } else if !queue.is_sync() && queue.slice.dispatched >= share {
+        } else if !queue.is_sync() && queue.slice.dispatched() >= share {
             self.expire(cx, Rest::Dropped, SliceEnd::AsyncShare);
         }
     }
@@ -126,9 +123,9 @@ impl Cfq {
     #[inline(always)]
     fn async_in_flight(&self) -> u32 {
         match self.rules.depth {
-            Depth::WhileSliceLasts => self.in_flight.async_,
+            Depth::WhileSliceLasts => self.in_device.async_in_flight(),
             // Until 2.6.33 write-back on the dispatch list does not count, although the disk gets it next.
-            _ => self.in_driver.async_,
+            _ => self.in_device.async_in_driver(),
         }
     }
 
@@ -141,12 +138,12 @@ impl Cfq {
             dispatched: queue.dispatched,
             quantum: self.knobs.quantum as u32,
             contended: busy > 1,
-            duty: queue.slice.duty,
+            duty: queue.slice.duty(),
             only_reader: queue.is_sync() && self.service.busy_sync() == 1,
             // Computed only if other queues wait.
             slice_short: busy > 1 && !queue.slice.lasts(self.now, self.ticks.slice_idle * u64::from(queue.dispatched)),
             must_drain: self.async_in_flight() > 0 && self.should_idle(cx, q),
-            sync_in_flight: self.in_flight.sync > 0,
+            sync_in_flight: self.in_device.sync_in_flight() > 0,
             async_depth,
         };
         allowed(self.rules.depth, load)
@@ -164,8 +161,8 @@ impl Cfq {
         // The patch's product has 32 bits and counts jiffies.
         let jiffy = if self.rules.async_depth == AsyncDepth::RemainingSlice { self.jiffy } else { 1 };
         let ramp = Ramp {
-            last_sync: now.wrapping_sub(self.last_sync) / jiffy,
-            delayed_sync: now.wrapping_sub(self.last_delayed_sync) / jiffy,
+            last_sync: self.last_sync.ago(now) / jiffy,
+            delayed_sync: self.last_sync.delayed_ago(now) / jiffy,
             left: queue.slice.left(now) / jiffy,
             slice_sync: ticks.slice_sync / jiffy,
             slice_idle: ticks.slice_idle / jiffy,
@@ -187,8 +184,8 @@ impl Cfq {
     fn choose(&mut self, cx: &Cx<'_>, q: Qid, rq: RequestId) {
         let queue = &mut self.queues[q];
         queue.dispatched += 1;
-        self.in_flight[queue.waiter] += 1;
-        self.groups[queue.group].in_flight += 1;
+        self.in_device.dispatched(queue.waiter);
+        self.groups[queue.group].dispatched();
         // In 2.6.31 an overdue request that is taken out of order leaves the queue's next request unchanged, so the
         // queue then returns to where it was.
         if self.rules.next_request == NextRequest::Kept {
@@ -255,9 +252,9 @@ impl Cfq {
     #[inline(never)]
     fn nothing_to_issue(&mut self) -> Dispatch {
         self.settle();
-        match self.timer {
+        match self.timer.until() {
             _ if self.queued == 0 => Dispatch::Empty,
-            Some(until) => Dispatch::Idle { until: self.unit.instant(until), why: self.idles_for },
+            Some(until) => Dispatch::Idle { until: self.unit.instant(until), why: self.timer.idles_for() },
             None => Dispatch::Wait,
         }
     }

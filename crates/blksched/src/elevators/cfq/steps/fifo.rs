@@ -10,7 +10,7 @@ use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::Fifo;
-use crate::elevators::cfq::state::slice::{AgeCheck, Duty};
+use crate::elevators::cfq::state::slice::AgeCheck;
 use crate::explain::Reason;
 use crate::request::RequestId;
 
@@ -34,7 +34,7 @@ impl Cfq {
     #[inline(never)]
     pub(super) fn overdue(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
         let rq = self.expired(cx, q)?;
-        self.queues[q].slice.duty = Duty::MustDispatch;
+        self.queues[q].slice.must_dispatch();
         Some(rq)
     }
 
@@ -43,7 +43,7 @@ impl Cfq {
     pub(super) fn expired(&mut self, cx: &mut Cx<'_>, q: Qid) -> Option<RequestId> {
         // Only once: if this were checked for each request, a queue that has fallen behind would be served by age
         // alone, with a seek for each request.
-        if core::mem::replace(&mut self.queues[q].slice.age_check, AgeCheck::Done) == AgeCheck::Done {
+        if self.queues[q].slice.check_age() == AgeCheck::Done {
             return None;
         }
         let rq = self.queues[q].fifo.head()?;

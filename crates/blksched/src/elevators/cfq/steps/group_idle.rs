@@ -38,7 +38,7 @@ impl Cfq {
         self.rules.idling == Idling::TreeThinks
             && idle > 0
             && self.service.in_group(g) == 1
-            && self.groups[g].in_flight > 0
+            && self.groups[g].in_flight() > 0
             && !self.groups[g].ttime.is_big(idle)
     }
 }

@@ -9,7 +9,6 @@ use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::{Gid, ROOT};
 use crate::elevators::cfq::rules::Grouping;
-use crate::elevators::cfq::state::groups::NOWHERE;
 use crate::group::Group;
 use crate::request::GroupId;
 
@@ -34,7 +33,7 @@ impl Cfq {
     pub(in crate::elevators::cfq) fn group_gone(&mut self, cx: &mut Cx<'_>, id: GroupId) {
         let Some(g) = self.groups.of(id).filter(|_| self.rules.groups == Grouping::On) else { return };
         self.leave_queues_of(cx, g);
-        let mut dropped = core::mem::take(&mut self.groups[g].write_back);
+        let mut dropped = self.groups[g].take_write_back();
         // Two levels may share a queue (`steps/prepare`).
         dropped.sort_unstable();
         let mut last = None;
@@ -43,11 +42,7 @@ impl Cfq {
                 self.drop_process(cx, q);
             }
         }
-        self.groups.by_id[id.0 as usize] = NOWHERE;
-        self.groups[g].exists = false;
-        // Frees the group's place if no queue or child group uses it.
-        self.groups.used(g);
-        self.groups.unused(g);
+        self.groups.remove(id, g);
     }
 
     /// Detaches the processes of a removed group from their queues.
@@ -55,8 +50,8 @@ impl Cfq {
         for pid in self.processes.places() {
             let process = &mut self.processes[pid];
             // A free slot has no queues.
-            if process.group == group
-                && let Some(sync) = core::mem::take(&mut process.queues).sync
+            if process.group() == group
+                && let Some(sync) = process.take_queues().sync
             {
                 self.drop_process(cx, sync);
             }

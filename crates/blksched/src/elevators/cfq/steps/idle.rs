@@ -15,7 +15,6 @@ use crate::elevator::{Cx, IdleFor};
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Idling, Trees};
-use crate::elevators::cfq::state::idle_window::{IdleWindow, QueueDepth, WindowState};
 use crate::elevators::cfq::state::seeks::seekiness;
 use crate::elevators::cfq::state::slice::Idle;
 use crate::explain::{NotIdled, Reason};
@@ -52,9 +51,8 @@ impl Cfq {
         match self.worth_idling(cx, q) {
             Ok((why, length)) => {
                 let until = self.now + length;
-                self.queues[q].slice.idle = Idle::WaitsForRequest;
-                self.timer = Some(until);
-                self.idles_for = why;
+                self.queues[q].slice.set_idle(Idle::WaitsForRequest);
+                self.timer.start(until, why);
                 let until = self.unit.instant(until);
                 cx.wake_at(Some(until));
                 cx.explain(Reason::Armed { until, why });
@@ -76,23 +74,23 @@ impl Cfq {
         // The disk is still busy. Until 2.6.32 requests of any queue count, although only the completion of one of the
         // queue's own leads to another attempt.
         let in_flight = match self.rules.trees {
-            Trees::Single => self.in_driver.sync + self.in_driver.async_,
+            Trees::Single => self.in_device.in_driver(),
             _ => queue.dispatched,
         };
         if in_flight > 0 {
             return Err(NotIdled::DiskBusy);
         }
-        let pid = self.active_process.ok_or(NotIdled::Gone)?;
+        let pid = self.active.process().ok_or(NotIdled::Gone)?;
         // The disk idles for the process that began the slice, which need not be the one whose request completed.
         let process = &self.processes[pid];
-        if process.gone {
+        if process.is_gone() {
             return Err(NotIdled::Gone);
         }
         // Unsigned, as in the kernel: a slice that is over seems to have so much time left that the disk idles
         // nevertheless.
         let left = queue.slice.left_unsigned(self.now);
         // Its next request would arrive after the end of its slice. 2.6.31 idles nevertheless.
-        if self.rules.idling != Idling::UnlessSeeky && process.ttime.valid_mean().is_some_and(|think| left < think) {
+        if self.rules.idling != Idling::UnlessSeeky && process.mean_ttime().is_some_and(|think| left < think) {
             return Err(NotIdled::SliceTooShort);
         }
         if !for_queue {
@@ -101,7 +99,7 @@ impl Cfq {
         let short = matches!(self.rules.idling, Idling::UnlessSeeky | Idling::SeekyShortly);
         let seeky = short && seekiness(self.rules.seeks, queue, Some(process)).is_surely;
         let length = if seeky { ticks.slice_idle.min(ticks.seeky_idle) } else { ticks.slice_idle };
-        Ok((IdleFor::Submitter(process.id), length))
+        Ok((IdleFor::Submitter(process.id()), length))
     }
 
     /// Stops counting a seeky queue as deep if less than half of its slice has been used (4.20).
@@ -113,7 +111,7 @@ impl Cfq {
         // The queue has run empty and no timer is running, so it is not deep after all. No source says why this applies
         // only to the first half of its slice.
         if queue.window.is_open() && queue.slice.is_young(now) && self.is_seeky(q) {
-            self.queues[q].window = IdleWindow { window: WindowState::Closed, depth: QueueDepth::Shallow };
+            self.queues[q].window.give_up();
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::explain::ServiceType;
 
 impl Cfq {
     /// The group that a queue counts for from now on, if that changes.
-    fn next_group(&self, q: Qid) -> Option<Gid> {
+    pub(super) fn next_group(&self, q: Qid) -> Option<Gid> {
         if self.rules.groups == Grouping::Off || self.knobs.kernel != V2_6_33 {
             return None;
         }
@@ -24,18 +24,5 @@ impl Cfq {
         let in_root = !self.knobs.group_isolation && queue.kind() == ServiceType::SyncNoIdle;
         let next = if in_root { ROOT } else { queue.own_group };
         (next != queue.group).then_some(next)
-    }
-
-    /// Moves a queue to another group, out of its tree, if it counts for that group from now on; says whether it did.
-    pub(super) fn change_group(&mut self, q: Qid) -> bool {
-        let Some(next) = self.next_group(q) else { return false };
-        if self.queues[q].served_in.is_some() {
-            self.leave(q);
-        }
-        let queue = &mut self.queues[q];
-        self.groups[queue.group].in_flight -= queue.dispatched;
-        self.groups[next].in_flight += queue.dispatched;
-        queue.group = next;
-        true
     }
 }

@@ -43,13 +43,13 @@ impl Learning<'_> {
         // Until 2.6.33 write-back also ends it, so the think time of a process that writes in between seems
         // shorter than it is.
         if queue.is_sync() || rules.think == Think::PerProcess {
-            process.ttime.end(now, ticks.slice_idle);
+            process.arrived(now, ticks.slice_idle);
         }
         if rules.think != Think::PerProcess {
             groups.think_time_ends(queue, now, ticks, rules.groups);
         }
         match rules.seeks {
-            Seeks::PerProcess => rules.first_seek.add(&mut process.seeks, bio.start),
+            Seeks::PerProcess => rules.first_seek.add(process.seeks_mut(), bio.start),
             Seeks::PerQueue => rules.first_seek.add(&mut queue.seeks, bio.start),
             Seeks::History => queue.history.add(bio.start, bio.sectors, cx.device().rotational),
         }
@@ -59,7 +59,7 @@ impl Learning<'_> {
         }
         let end = bio.end();
         match rules.seeks {
-            Seeks::PerProcess => process.seeks.ended(end),
+            Seeks::PerProcess => process.seeks_mut().ended(end),
             Seeks::PerQueue => queue.seeks.ended(end),
             Seeks::History => queue.history.ended(end),
         }
@@ -68,24 +68,24 @@ impl Learning<'_> {
     #[inline(always)]
     fn window(self, cx: &Cx<'_>, queue: &CfqQueue, process: &Process) -> IdleWindow {
         let Learning { rules, ticks, knobs, ncq, .. } = self;
-        let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth };
+        let depth = if queue.sorted.len() >= 4 { QueueDepth::Deep } else { queue.window.depth() };
         let is_last = |next: RequestId| {
             let Bio { op, hints, .. } = **cx.rq(next);
             op.dir() == Dir::Write && hints.no_idle
         };
         let habits = Habits {
-            gone: process.gone,
+            gone: process.is_gone(),
             idle: ticks.slice_idle,
             seeky_idle: ticks.seeky_idle,
-            think: process.ttime.valid_mean(),
+            think: process.mean_ttime(),
             seeks: seekiness(rules.seeks, queue, Some(process)),
             ends: rules.idling == Idling::TreeThinks && queue.next.is_some_and(is_last),
             depth,
             ncq,
             fairness: knobs.fairness,
             low_latency: knobs.low_latency,
-            window: queue.window.window,
+            window: queue.window.state(),
         };
-        IdleWindow { window: window(rules.idling, habits), depth }
+        IdleWindow::of(window(rules.idling, habits), depth)
     }
 }

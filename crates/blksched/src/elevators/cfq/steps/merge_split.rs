@@ -21,11 +21,11 @@ use crate::request::Waiter;
 impl Cfq {
     /// Plans the merge of `q`, which has run empty, and `found`, which continues at its position.
     pub(super) fn plan_merge(&mut self, cx: &mut Cx<'_>, q: Qid, found: Qid) {
-        if self.rules.cooperation != CooperationRule::MergeSplit || self.queues[q].joins.is_some() {
+        if self.rules.cooperation != CooperationRule::MergeSplit || self.queues[q].held_by.joins().is_some() {
             return;
         }
         let Some(end) = self.end_of_chain(found, q) else { return };
-        let processes = |q: Qid| self.queues[q].held_by.processes;
+        let processes = |q: Qid| self.queues[q].held_by.processes();
         let (here, there) = (processes(q), processes(end));
         // Without a process to send a request, the merge would never be carried out.
         if here == 0 || there == 0 {
@@ -34,18 +34,18 @@ impl Cfq {
         // The queue with fewer processes is merged into the other, since each process changes over at a request of its
         // own.
         let (from, into, moving) = if there >= here { (q, end, here) } else { (end, q, there) };
-        self.queues[from].joins = Some(into);
-        self.queues[into].held_by.processes += moving;
+        self.queues[from].held_by.plan(into);
+        self.queues[into].held_by.hold_processes(moving);
         cx.explain(Reason::MergePlanned { from: self.queues[from].owner, into: self.queues[into].owner });
     }
 
     /// The end of the chain of plans from `found`; `None` if no process holds `found` or the chain leads back to `q`.
     fn end_of_chain(&self, found: Qid, q: Qid) -> Option<Qid> {
-        if self.queues[found].held_by.processes == 0 || found == q {
+        if self.queues[found].held_by.processes() == 0 || found == q {
             return None;
         }
         let mut end = found;
-        while let Some(next) = self.queues[end].joins {
+        while let Some(next) = self.queues[end].held_by.joins() {
             // A circular chain would never end.
             if next == q {
                 return None;
@@ -55,22 +55,15 @@ impl Cfq {
         Some(end)
     }
 
-    /// Marks a queue for splitting if it seeks when its slice ends.
-    pub(super) fn mark_split(&mut self, q: Qid) {
-        if self.rules.cooperation == CooperationRule::MergeSplit && self.is_seeky(q) {
-            self.queues[q].cooperation.split();
-        }
-    }
-
     /// The queue that a process uses from this request on: its present one, or the one it merges into; `None`: a new
     /// one.
     pub(super) fn part_or_join(&mut self, cx: &mut Cx<'_>, pid: Pid, waiter: Waiter, q: Qid) -> Option<Qid> {
-        let submitter = self.processes[pid].id;
+        let submitter = self.processes[pid].id();
         if self.queues[q].cooperation == Cooperation::Splitting {
             cx.explain(Reason::QueueSplit { submitter });
             // The last process keeps the queue, which is then its own again.
-            if self.queues[q].held_by.processes > 1 {
-                self.processes[pid].queues[waiter] = None;
+            if self.queues[q].held_by.processes() > 1 {
+                self.processes[pid].use_queue(waiter, None);
                 self.drop_plans(cx, q);
                 self.drop_process(cx, q);
                 return None;
@@ -79,8 +72,8 @@ impl Cfq {
             queue.owner = submitter;
             queue.cooperation = Cooperation::Alone;
         }
-        let Some(target) = self.queues[q].joins else { return Some(q) };
-        self.processes[pid].queues[waiter] = Some(target);
+        let Some(target) = self.queues[q].held_by.joins() else { return Some(q) };
+        self.processes[pid].use_queue(waiter, Some(target));
         self.queues[target].cooperation.share();
         cx.explain(Reason::QueueMerged { submitter, into: self.queues[target].owner });
         self.drop_process(cx, q);
@@ -89,9 +82,9 @@ impl Cfq {
 
     /// Drops the references of planned merges along the chain from `q`, for a process that leaves it.
     pub(super) fn drop_plans(&mut self, cx: &mut Cx<'_>, q: Qid) {
-        let mut at = self.queues[q].joins;
+        let mut at = self.queues[q].held_by.joins();
         while let Some(target) = at {
-            at = self.queues[target].joins;
+            at = self.queues[target].held_by.joins();
             self.drop_process(cx, target);
         }
     }

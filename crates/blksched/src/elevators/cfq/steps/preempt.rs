@@ -10,7 +10,7 @@ use crate::elevators::cfq::decide::preempt::{Arrival, nothing_speaks_for_it, why
 use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::rules::{Preemption, Trees};
 use crate::elevators::cfq::state::queue::CfqQueue;
-use crate::elevators::cfq::state::slice::{Idle, Progress, Rest};
+use crate::elevators::cfq::state::slice::{Idle, Rest};
 use crate::elevators::cfq::steps::cooperator::ClosePurpose;
 use crate::elevators::cfq::steps::service_tree::InsertPosition;
 use crate::explain::{Preempt, ServiceType, SliceEnd};
@@ -57,7 +57,7 @@ impl Arrival for Met<'_, '_> {
         let Met { cfq, arriving: new, .. } = self;
         let is_pair = || new.served_in.is_some_and(|tree| cfq.service.count(tree) == 2);
         cfq.rules.trees != Trees::Single
-            && cfq.workload.kind == ServiceType::SyncNoIdle
+            && cfq.workload.kind() == ServiceType::SyncNoIdle
             && new.kind() == ServiceType::SyncNoIdle
             && (cfq.rules.preemption == Preemption::SameGroup || is_pair())
             && self.active().is_empty()
@@ -71,7 +71,7 @@ impl Arrival for Met<'_, '_> {
     #[inline]
     fn close(&self) -> bool {
         let Met { cfq, arriving: new, .. } = self;
-        let idles = cfq.active_process.is_some() && self.active().slice.idle == Idle::WaitsForRequest;
+        let idles = cfq.active.process().is_some() && self.active().slice.idle() == Idle::WaitsForRequest;
         // 2.6.31 has no such test, and two cooperators can take the disk from each other again and again.
         let once =
             || cfq.rules.preemption != Preemption::CloseOnce || !new.cooperation.is_on() || cfq.service.busy() == 1;
@@ -83,7 +83,7 @@ impl Cfq {
     /// Whether an arrival in queue `n` takes the disk from the active queue, and why.
     #[inline(always)]
     pub(super) fn should_preempt(&mut self, cx: &mut Cx<'_>, n: Qid, bio: &Bio) -> Option<Preempt> {
-        let a = self.active?;
+        let a = self.active.queue()?;
         if nothing_speaks_for_it(&self.queues[a], &self.queues[n], bio.hints.meta, self.now) {
             debug_assert_eq!(self.climb(&cx.apart(), a, n, bio), None);
             return None;
@@ -105,15 +105,15 @@ impl Cfq {
 
     /// Expires the active queue and puts `n` first.
     pub(in crate::elevators::cfq) fn preempt(&mut self, cx: &mut Cx<'_>, n: Qid, why: Preempt) {
-        let old_kind = self.active.map(|a| self.queues[a].kind());
+        let old_kind = self.active.queue().map(|a| self.queues[a].kind());
         self.expire(cx, Rest::Kept, SliceEnd::Preempted(why));
         // Otherwise the interrupted kind of load would be resumed at once, and the preempting queue, which is in
         // another tree, would not be found. Earlier kernels keep the rest of its slice.
         if self.rules.preemption == Preemption::SameGroup && old_kind != Some(self.queues[n].kind()) {
-            self.groups[self.queues[n].group].saved = None;
+            self.groups[self.queues[n].group].save(None);
         }
         self.service_add(n, InsertPosition::Front);
         // The rest of its earlier slice is in its residual; this slice begins with its first completion.
-        self.queues[n].slice.progress = Progress::Unstarted;
+        self.queues[n].slice.restart();
     }
 }

@@ -12,10 +12,9 @@ use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
 use crate::elevators::cfq::ids::{Gid, Pid, Qid};
 use crate::elevators::cfq::rules::WriteBack;
-use crate::elevators::cfq::state::process::Process;
 use crate::elevators::cfq::state::queue::Reading;
 use crate::elevators::ioprio::Ioprio;
-use crate::request::{Bio, PerWaiter, RequestId, SubmitterId, Waiter};
+use crate::request::{Bio, RequestId, SubmitterId, Waiter};
 
 impl Cfq {
     /// Finds the queue for a new request, creating the process and the queue if there are none.
@@ -30,25 +29,24 @@ impl Cfq {
         let row = self.rows.value(rq);
         row.process = pid;
         let process = &mut self.processes[pid];
-        process.requests += 1;
-        process.gone = false;
-        if let Some(q) = process.queues[waiter] {
+        process.prepared();
+        if let Some(q) = process.queue(waiter) {
             // Boosts the queue's priority, or ends the boost.
             let queue = &mut self.queues[q];
             if self.rules.boost.is_on() && queue.reading == Reading::Stale {
-                queue.take(process.ioprio);
+                queue.take(process.ioprio());
             }
             queue.ioprio = self.rules.boost.ioprio(queue.own_ioprio, prefers);
             // The usual case: nothing has changed since the process's last request.
-            if process.priority == priority && process.group == group && queue.goes_on_as_it_is() {
-                queue.held_by.requests += 1;
+            if process.priority() == priority && process.group() == group && queue.goes_on_as_it_is() {
+                queue.held_by.hold_request();
                 row.queue = q;
                 return;
             }
         }
-        process.priority = priority;
+        process.set_priority(priority);
         let q = self.find_queue(&mut cx.apart(), pid, waiter, Ioprio::of(priority), group);
-        self.queues[q].held_by.requests += 1;
+        self.queues[q].held_by.hold_request();
         self.rows[rq].queue = q;
     }
 
@@ -57,19 +55,19 @@ impl Cfq {
     fn find_queue(&mut self, cx: &mut Cx<'_>, pid: Pid, waiter: Waiter, ioprio: Ioprio, group: Gid) -> Qid {
         self.notice_priority(pid, ioprio, group);
         self.notice_group(cx, pid, group);
-        let present = self.processes[pid].queues[waiter];
+        let present = self.processes[pid].queue(waiter);
         let q = present.and_then(|q| self.part_or_join(cx, pid, waiter, q));
         q.unwrap_or_else(|| self.new_queue(pid, waiter))
     }
 
     fn notice_priority(&mut self, pid: Pid, ioprio: Ioprio, group: Gid) {
         let process = &mut self.processes[pid];
-        if process.ioprio == ioprio {
+        if process.ioprio() == ioprio {
             return;
         }
-        let old = core::mem::replace(&mut process.ioprio, ioprio);
-        let PerWaiter { sync, async_ } = process.queues;
-        let present_group = process.group;
+        let old = process.set_ioprio(ioprio);
+        let [sync, async_] = [Waiter::Sync, Waiter::Async].map(|waiter| process.queue(waiter));
+        let present_group = process.group();
         if let Some(present) = async_ {
             let new = match self.rules.write_back {
                 // A quirk of 2.6.31 to 2.6.33, kept: if the new level has no queue yet, the present queue is used for
@@ -78,7 +76,7 @@ impl Cfq {
                 // 4.20 looks up the queue of the priority that the process *had*: its write-back stays where it was.
                 WriteBack::LagsBehind => self.write_back_of(pid, group, old),
             };
-            self.processes[pid].queues.async_ = Some(new);
+            self.processes[pid].use_queue(Waiter::Async, Some(new));
         }
         if let Some(sync) = sync {
             self.queues[sync].reading = Reading::Stale;
@@ -87,19 +85,20 @@ impl Cfq {
 
     fn notice_group(&mut self, cx: &mut Cx<'_>, pid: Pid, group: Gid) {
         let process = &mut self.processes[pid];
-        if process.group == group {
+        if process.group() == group {
             return;
         }
-        process.group = group;
+        let left = process.move_to(group);
         // References for merges planned out of the queue are never dropped, as in the kernel: only the process's own
         // reference is.
-        if let Some(sync) = core::mem::take(&mut process.queues).sync {
+        if let Some(sync) = left.sync {
             self.drop_process(cx, sync);
         }
     }
 
     fn new_queue(&mut self, pid: Pid, waiter: Waiter) -> Qid {
-        let Process { id, group, ioprio, .. } = self.processes[pid];
+        let process = &self.processes[pid];
+        let (id, group, ioprio) = (process.id(), process.group(), process.ioprio());
         let q = match waiter {
             Waiter::Sync => {
                 self.groups.used(group);
@@ -107,7 +106,7 @@ impl Cfq {
             }
             Waiter::Async => self.write_back_of(pid, group, ioprio),
         };
-        self.processes[pid].queues[waiter] = Some(q);
+        self.processes[pid].use_queue(waiter, Some(q));
         q
     }
 
@@ -116,7 +115,7 @@ impl Cfq {
         if let Some(q) = *self.groups[group].write_back(ioprio) {
             return q;
         }
-        let q = self.queues.make(self.processes[pid].id, Waiter::Async, group, ioprio);
+        let q = self.queues.make(self.processes[pid].id(), Waiter::Async, group, ioprio);
         self.groups.used(group);
         *self.groups[group].write_back(ioprio) = Some(q);
         q
@@ -125,6 +124,6 @@ impl Cfq {
     /// The queue into which a process's next request would be inserted.
     #[inline(always)]
     pub(in crate::elevators::cfq) fn queue_of(&self, submitter: SubmitterId, waiter: Waiter) -> Option<Qid> {
-        self.processes.of(submitter).and_then(|pid| self.processes[pid].queues[waiter])
+        self.processes.of(submitter).and_then(|pid| self.processes[pid].queue(waiter))
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::{Cfq, RequestData};
-use crate::elevators::cfq::ids::{Pid, Qid};
+use crate::elevators::cfq::ids::Qid;
 use crate::elevators::cfq::state::slice::Rest;
 use crate::explain::SliceEnd;
 use crate::request::{PerWaiter, RequestId, SubmitterId};
@@ -17,21 +17,19 @@ impl Cfq {
     /// its queue and process.
     pub(in crate::elevators::cfq) fn drop_unserved(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let RequestData { queue, process, .. } = self.rows[rq];
-        self.queues[queue].held_by.requests -= 1;
-        self.processes[process].requests -= 1;
-        if self.queues[queue].held_by.is_none() {
+        let unused = self.queues[queue].held_by.drop_request();
+        self.processes[process].drop_request();
+        if unused {
             self.release(cx, queue);
         }
-        if self.processes[process].gone {
-            self.forget_if_unused(process);
+        if self.processes[process].is_gone() {
+            self.processes.forget_if_unused(process, self.active.process());
         }
     }
 
     /// Drops the reference of a process, or of a merge planned for one, to a queue.
     pub(super) fn drop_process(&mut self, cx: &mut Cx<'_>, q: Qid) {
-        let held_by = &mut self.queues[q].held_by;
-        held_by.processes -= 1;
-        if held_by.is_none() {
+        if self.queues[q].held_by.drop_process() {
             self.release(cx, q);
         }
     }
@@ -39,9 +37,9 @@ impl Cfq {
     /// Releases a queue that no process and no request holds any more.
     #[inline(never)]
     pub(super) fn release(&mut self, cx: &mut Cx<'_>, q: Qid) {
-        if self.active == Some(q) {
+        if self.active.is(q) {
             self.expire(cx, Rest::Dropped, SliceEnd::Gone);
-            self.wish_run();
+            self.run_later();
         }
         self.groups.unused(self.queues[q].own_group);
         self.queues.release(q);
@@ -50,33 +48,19 @@ impl Cfq {
     pub(in crate::elevators::cfq) fn process_gone(&mut self, cx: &mut Cx<'_>, submitter: SubmitterId) -> Run {
         let Some(pid) = self.processes.of(submitter) else { return Run::No };
         let process = &mut self.processes[pid];
-        process.gone = true;
-        let PerWaiter { sync, async_ } = core::mem::take(&mut process.queues);
+        let PerWaiter { sync, async_ } = process.exit();
         // The slice of the shared write-back queue ends too, although other processes still use it: as in the kernel.
         for q in [async_, sync].into_iter().flatten() {
-            if self.active == Some(q) {
+            if self.active.is(q) {
                 self.expire(cx, Rest::Dropped, SliceEnd::Gone);
-                self.wish_run();
+                self.run_later();
             }
         }
         if let Some(q) = sync {
             self.drop_plans(cx, q);
             self.drop_process(cx, q);
         }
-        self.forget_if_unused(pid);
-        self.take_wish()
-    }
-
-    /// Forgets an exited process, unless it still has requests or the disk idles for it.
-    pub(super) fn forget_if_unused(&mut self, pid: Pid) {
-        let process = &self.processes[pid];
-        if process.gone && process.requests == 0 && self.active_process != Some(pid) && self.knows(pid) {
-            self.processes.remove(pid);
-        }
-    }
-
-    /// Whether it is still in the table.
-    fn knows(&self, pid: Pid) -> bool {
-        self.processes.of(self.processes[pid].id) == Some(pid)
+        self.processes.forget_if_unused(pid, self.active.process());
+        self.take_run()
     }
 }

@@ -19,7 +19,7 @@ use crate::explain::{Reason, SliceEnd, SliceStart};
 impl Cfq {
     /// The queue that may dispatch a request, if any.
     pub(super) fn select(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
-        let Some(a) = self.active else { return self.serve_first(cx) };
+        let Some(a) = self.active.queue() else { return self.serve_first(cx) };
         if select::simply_goes_on(self.rules.preemption, &self.queues[a], self.now) {
             debug_assert_eq!(select::choose(self.inputs(cx, a)), Decision::Keep);
             return Some(a);
@@ -51,8 +51,8 @@ impl Cfq {
             any_queued: self.queued > 0,
             empty: queue.is_empty(),
             in_flight: queue.dispatched > 0,
-            used: queue.slice.is_used(self.now) && queue.slice.duty == Duty::None,
-            progress: queue.slice.progress,
+            used: queue.slice.is_used(self.now) && queue.slice.duty() == Duty::None,
+            progress: queue.slice.progress(),
             alone: self.service.in_group(queue.group) == 1,
             should_idle: self.should_idle(cx, a),
             group_waits: self.group_waits(a),
@@ -72,7 +72,7 @@ impl Cfq {
             return Some(found);
         }
         // The disk idles for this queue.
-        if self.timer.is_some() {
+        if self.timer.until().is_some() {
             return None;
         }
         self.give_up_deep_seeker(a);

@@ -58,7 +58,7 @@ impl Cfq {
             };
         }
         let key = now.wrapping_add(self.slice_offset(q));
-        let residual = core::mem::take(&mut self.queues[q].slice.residual);
+        let residual = self.queues[q].slice.take_residual();
         match self.rules.residual {
             // The wrong sign of 2.6.31: a queue that did not use up its slice waits longer. 2.6.32 fixed it.
             Residual::Added => key.wrapping_add(residual),
@@ -136,7 +136,7 @@ impl Cfq {
         self.service.remove(tree, q);
         let (group, waiter) = (self.queues[q].group, self.queues[q].waiter);
         if self.service.count_out(group, waiter) {
-            self.groups[group].saved = None;
+            self.groups[group].save(None);
             if self.rules.groups == Grouping::On {
                 self.groups.quit(group);
             }
@@ -149,5 +149,17 @@ impl Cfq {
             Grouping::Off => ROOT,
             Grouping::On => self.groups.due().expect("a queue waits, so its group does"),
         }
+    }
+
+    /// Moves a queue to another group, out of its tree, if it counts for that group from now on; says whether it did.
+    fn change_group(&mut self, q: Qid) -> bool {
+        let Some(next) = self.next_group(q) else { return false };
+        if self.queues[q].served_in.is_some() {
+            self.leave(q);
+        }
+        let queue = &mut self.queues[q];
+        self.groups.moved_in_flight(queue.group, next, queue.dispatched);
+        queue.group = next;
+        true
     }
 }

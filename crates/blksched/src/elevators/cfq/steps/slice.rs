@@ -8,14 +8,12 @@
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;
-use crate::elevators::cfq::decide::charge::used;
 use crate::elevators::cfq::decide::slice_length::{by_level, shortened};
 use crate::elevators::cfq::ids::Qid;
-use crate::elevators::cfq::rules::{Charge, CooperationRule, Grouping, Residual, Trees};
+use crate::elevators::cfq::rules::{CooperationRule, Residual, Trees};
 use crate::elevators::cfq::state::slice::{Idle, Progress, Rest};
 use crate::elevators::ioprio::IoprioClass;
-use crate::explain::{Charged, Reason, SliceEnd, SliceStart};
-use crate::time::Tick;
+use crate::explain::{Reason, SliceEnd, SliceStart};
 
 impl Cfq {
     pub(super) fn activate(&mut self, cx: &mut Cx<'_>, q: Qid, why: SliceStart) {
@@ -26,24 +24,26 @@ impl Cfq {
             queue.cooperation.begin_slice(why == SliceStart::InOrder);
         }
         let (owner, waiter) = (queue.owner, queue.waiter);
-        self.cancel_timer(cx);
-        self.active = Some(q);
+        self.timer.cancel(cx);
+        self.active.begin(q);
         cx.explain(Reason::SliceBegan { owner, waiter, why });
     }
 
     /// Ends the active queue's slice.
     pub(super) fn expire(&mut self, cx: &mut Cx<'_>, rest: Rest, why: SliceEnd) {
-        let Some(q) = self.active else { return };
-        if self.queues[q].slice.idle == Idle::WaitsForRequest {
-            self.cancel_timer(cx);
+        let Some(q) = self.active.queue() else { return };
+        if self.queues[q].slice.idle() == Idle::WaitsForRequest {
+            self.timer.cancel(cx);
         }
         // Before anything changes the queue: the mark depends on the queue as it was during the slice (2.6.33).
-        self.mark_split(q);
+        if self.rules.cooperation == CooperationRule::MergeSplit && self.is_seeky(q) {
+            self.queues[q].cooperation.split();
+        }
         let queue = &mut self.queues[q];
         queue.slice.end();
         cx.explain(Reason::SliceEnded { owner: queue.owner, waiter: queue.waiter, why });
         if let Some(left) = (rest == Rest::Kept).then(|| self.rest_of_slice(q)).flatten() {
-            self.queues[q].slice.residual = left;
+            self.queues[q].slice.keep_residual(left);
         }
         self.charge_group(cx, q);
         self.save_workload(q);
@@ -53,9 +53,8 @@ impl Cfq {
         } else {
             self.resort(cx, q);
         }
-        self.active = None;
-        if let Some(pid) = self.active_process.take() {
-            self.forget_if_unused(pid);
+        if let Some(pid) = self.active.end() {
+            self.processes.forget_if_unused(pid, None);
         }
     }
 
@@ -78,57 +77,20 @@ impl Cfq {
     pub(super) fn start_slice(&mut self, q: Qid) {
         // From the first completion rather than from the dispatch, so that the seek to the queue's position is not
         // charged to it.
-        if self.queues[q].slice.progress == Progress::Unstarted {
+        if self.queues[q].slice.progress() == Progress::Unstarted {
             let (now, length) = (self.now, self.slice_length(q));
-            let slice = &mut self.queues[q].slice;
-            slice.progress = Progress::Running(now.wrapping_add_signed(length));
-            (slice.started, slice.allocated) = (Some(now), length.max(0) as Tick);
+            self.queues[q].slice.start(now, length);
         }
     }
 
     /// The residual of a slice that ends now; `None`: the previous residual stays.
     fn rest_of_slice(&mut self, q: Qid) -> Option<i64> {
-        match (self.queues[q].slice.progress.end(), self.rules.residual) {
+        match (self.queues[q].slice.progress().end(), self.rules.residual) {
             (Some(end), _) => Some(end.wrapping_sub(self.now) as i64),
             // Nothing has completed, so none of it was used. Earlier kernels leave the residual unchanged, and a queue
             // that is preempted before its first completion loses its whole slice.
             (None, Residual::Whole) => Some(self.slice_length(q)),
             (None, _) => None,
         }
-    }
-
-    /// Whether groups are charged for requests rather than for time (IOPS mode).
-    fn counts_requests(&self) -> bool {
-        self.rules.charge == Charge::RequestsWithoutIdling && self.ticks.slice_idle == 0 && self.ncq.queues()
-    }
-
-    /// How far behind the last group a group joins: 200 ms of virtual time, or `HZ/5`.
-    pub(super) fn newcomers_delay(&self) -> u64 {
-        let second = if self.counts_requests() { self.second() / self.jiffy } else { self.second() };
-        second / 5
-    }
-
-    /// Charges the slice of `q`, which is over, to its group.
-    fn charge_group(&mut self, cx: &mut Cx<'_>, q: Qid) {
-        let (queue, now) = (&self.queues[q], self.now);
-        let g = queue.group;
-        if self.rules.groups == Grouping::Off || !self.groups.is_waiting(g) {
-            return;
-        }
-        let (charge, charged) = if self.counts_requests() {
-            (u64::from(queue.slice.dispatched), Charged::Requests(queue.slice.dispatched))
-        } else {
-            // Write-back of a group that has nothing else is charged a whole slice, however little it used. No source
-            // says why; kept.
-            let time = if !queue.is_sync() && !self.service.has_sync(g) {
-                queue.slice.allocated
-            } else {
-                used(&queue.slice, now, self.jiffy)
-            };
-            (time, Charged::Time(self.unit.span(time)))
-        };
-        let fraction = self.groups[g].share.fraction() as u32;
-        cx.explain(Reason::GroupCharged { group: self.groups[g].id, charged, fraction });
-        self.groups.charge(g, charge);
     }
 }

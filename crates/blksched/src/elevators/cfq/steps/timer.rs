@@ -5,27 +5,18 @@
 
 use crate::elevator::{Cx, Run};
 use crate::elevators::cfq::data::Cfq;
-use crate::elevators::cfq::state::idle_window::QueueDepth;
 use crate::elevators::cfq::state::slice::{Duty, Rest};
-use crate::explain::{Reason, SliceEnd};
+use crate::explain::SliceEnd;
 
 impl Cfq {
-    pub(super) fn cancel_timer(&mut self, cx: &mut Cx<'_>) {
-        if self.timer.take().is_some() {
-            cx.wake_at(None);
-            cx.explain(Reason::Cancelled);
-        }
-    }
-
     /// Handles the expiry of the idle timer.
     pub(in crate::elevators::cfq) fn timer_fired(&mut self, cx: &mut Cx<'_>) -> Run {
-        self.timer = None;
-        cx.wake_at(None);
+        self.timer.fired(cx);
         let now = self.now;
-        if let Some(a) = self.active
+        if let Some(a) = self.active.queue()
             // A small request that arrived meanwhile was left to grow (`arrival`); it is dispatched now, and its slice
             // continues.
-            && self.queues[a].slice.duty == Duty::None
+            && self.queues[a].slice.duty() == Duty::None
         {
             let queue = &self.queues[a];
             if queue.slice.is_used(now) {
@@ -34,11 +25,11 @@ impl Cfq {
                 // No queue is left to run. This one still counts as waiting, as in the kernel.
                 return Run::No;
             } else if queue.is_empty() {
-                self.queues[a].window.depth = QueueDepth::Shallow;
+                self.queues[a].window.is_shallow_again();
                 self.expire(cx, Rest::Dropped, SliceEnd::IdledInVain);
             }
         }
-        self.wish_run();
-        self.take_wish()
+        self.run_later();
+        self.take_run()
     }
 }

@@ -17,7 +17,6 @@ use crate::elevators::cfq::ids::{Gid, Qid};
 use crate::elevators::cfq::rules::Trees;
 use crate::elevators::cfq::state::service_trees::TreeAt;
 use crate::elevators::cfq::state::vdisktime::WHOLE;
-use crate::elevators::cfq::state::workload::Workload;
 use crate::elevators::ioprio::IoprioClass;
 use crate::explain::{Reason, ServiceType};
 use crate::time::Tick;
@@ -41,22 +40,22 @@ impl Cfq {
 
     /// Saves the rest of the kind's slice when a queue's slice ends.
     pub(super) fn save_workload(&mut self, q: Qid) {
-        self.groups[self.queues[q].group].saved = self.workload.rest(self.now);
+        let rest = self.workload.rest(self.now);
+        self.groups[self.queues[q].group].save(rest);
     }
 
     /// The queue to be served next: the first of the kind of load that is due in the group that is due.
     pub(super) fn first_of_workload(&mut self, cx: &mut Cx<'_>) -> Option<Qid> {
         let (now, g) = (self.now, self.due_group());
-        if g != self.workload.group {
+        if self.workload.move_to(g) {
             cx.explain(Reason::GroupServed { group: self.groups[g].id });
-            self.workload.group = g;
         }
-        self.workload.resume(now, self.groups[g].saved);
-        let before = self.workload.class;
+        self.workload.resume(now, self.groups[g].saved());
+        let before = self.workload.class();
         let classes = [IoprioClass::RealTime, IoprioClass::BestEffort].into_iter();
         let class = classes.into_iter().find(|&class| self.service.busy_of(g, class) > 0).unwrap_or(IoprioClass::Idle);
-        self.workload.class = class;
-        let tree = TreeAt::of(g, class, self.workload.kind);
+        self.workload.set_class(class);
+        let tree = TreeAt::of(g, class, self.workload.kind());
         // 2.6.33 does not test whether this time was given to the same class, so a class that has just become busy may
         // use what another one left. 4.20 does.
         let goes_on = (class == before || self.rules.trees == Trees::ByWorkload)
@@ -65,7 +64,7 @@ impl Cfq {
         if class == IoprioClass::Idle {
             // The idle class has one tree, and one jiffy at a time, so that any other class that arrives is served at
             // once.
-            self.workload.expires = now.wrapping_add(self.jiffy);
+            self.workload.set_expires(now.wrapping_add(self.jiffy));
         } else if !goes_on {
             self.next_kind(cx, now);
         }
@@ -74,11 +73,11 @@ impl Cfq {
         if self.queued == 0 {
             return None;
         }
-        self.service.first_of(TreeAt::of(g, class, self.workload.kind))
+        self.service.first_of(TreeAt::of(g, class, self.workload.kind()))
     }
 
     fn next_kind(&mut self, cx: &mut Cx<'_>, now: Tick) {
-        let Workload { group, class, .. } = self.workload;
+        let (group, class) = (self.workload.group(), self.workload.class());
         let mut best: Option<(i64, ServiceType)> = None;
         for kind in [ServiceType::Async, ServiceType::SyncNoIdle, ServiceType::Sync] {
             let first = self.service.first_of(TreeAt::of(group, class, kind)).map(|first| self.service.key(first));
@@ -88,9 +87,7 @@ impl Cfq {
         }
         let kind = best.map_or(ServiceType::SyncNoIdle, |(_, kind)| kind);
         let length = self.kind_length(group, class, kind);
-        self.workload.kind = kind;
-        self.workload.expires = now.wrapping_add(length);
-        self.workload.idled_for_all = false;
+        self.workload.begin(kind, now.wrapping_add(length));
         let length = self.unit.span(length);
         cx.explain(Reason::WorkloadBegan { class: class.class(), kind, length });
     }
@@ -99,7 +96,7 @@ impl Cfq {
     fn kind_length(&self, g: Gid, class: IoprioClass, kind: ServiceType) -> Tick {
         let (target, ticks) = (self.group_target(g), self.ticks);
         let count = |class, kind| u64::from(self.service.count(TreeAt::of(g, class, kind)));
-        let average = self.groups[g].average[usize::from(class == IoprioClass::RealTime)];
+        let average = self.groups[g].average(class);
         let of_class = average.max(u64::from(self.service.busy_of(g, class)));
         let share = target.saturating_mul(count(class, kind)) / of_class.max(1);
         let length = match kind {
