@@ -9,7 +9,7 @@ use crate::group::Group;
 use crate::index::Steps;
 use crate::queue::merge::{Merging, first_beside};
 use crate::queue::rq_qos::OwnThrottling;
-use crate::queue::{CalmSteps, QueueState};
+use crate::queue::{FastSteps, QueueState};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting, Tunables};
@@ -45,17 +45,17 @@ impl Cx<'_> {
 
     /// Sets the deadline, for elevators that do not name [`Hook::Deadline`].
     pub fn wake_at(&mut self, deadline: Option<Instant>) {
-        let QueueState { due, calm, .. } = &mut *self.state;
+        let QueueState { due, fast_path, .. } = &mut *self.state;
         if !due.asked {
             due.at = deadline.unwrap_or(Instant::NEVER);
-            calm.until = calm.until.min(due.at);
+            fast_path.until = fast_path.until.min(due.at);
         }
     }
 
     /// Requests a run, in calls whose answer cannot request it: [`Merges::meet`], [`Merges::grown`],
     /// [`Elevator::absorbed`] and [`Grouped::ungroup`].
-    pub fn wish(&mut self, run: Run) {
-        self.state.wished = run.max(self.state.wished);
+    pub fn run_queue(&mut self, run: Run) {
+        self.state.run_asked = run.max(self.state.run_asked);
     }
 
     /// The same context, for a call that is not compiled together with its caller: what the caller knows, for example
@@ -70,7 +70,7 @@ impl Cx<'_> {
     }
 
     /// Whether there is a listener; for reasons that are costly to compute.
-    pub fn is_heard(&self) -> bool {
+    pub fn has_listener(&self) -> bool {
         self.listener.is_some()
     }
 
@@ -84,7 +84,7 @@ impl Cx<'_> {
     #[inline(always)]
     pub(crate) fn tell(&mut self, reason: impl FnOnce(&Requests) -> Reason) {
         if let Some(listener) = &mut self.listener {
-            listener.hear(self.now, reason(&self.state.requests));
+            listener.on_event(self.now, reason(&self.state.requests));
         }
     }
 
@@ -100,7 +100,7 @@ impl Cx<'_> {
     #[inline(always)]
     pub fn explain_search(&mut self, index: Index, steps: u32) {
         if let Some(listener) = &mut self.listener {
-            listener.hear_searched(self.now, index, steps);
+            listener.on_searched(self.now, index, steps);
         }
     }
 
@@ -108,7 +108,7 @@ impl Cx<'_> {
     #[inline(always)]
     pub fn explain(&mut self, reason: Reason) {
         if let Some(listener) = &mut self.listener {
-            listener.hear(self.now, reason);
+            listener.on_event(self.now, reason);
         }
     }
 }
@@ -122,7 +122,7 @@ impl Cx<'_> {
 /// Thirteen calls, six of them required. Calls that fewer elevators need are in four further traits, in which all calls
 /// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
 /// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
-pub trait Elevator: Merges + Admits + Grouped + Tuned + CalmSteps + Send {
+pub trait Elevator: Merges + Admits + Grouped + Tuned + FastSteps + Send {
     /// A queue adopts this elevator. This is the first call, made at the beginning (`cx.now`) with the device's facts,
     /// before any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
     fn attach(&mut self, _cx: &mut Cx<'_>) {}

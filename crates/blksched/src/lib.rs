@@ -157,7 +157,7 @@ pub mod surroundings {
     pub use crate::cgroup::blk_ioprio::PrioClass;
     pub use crate::cgroup::files::{CostQos, Ctrl, FileError, MaxKey, QosKey, Written};
     pub use crate::queue::{
-        DispatchAhead, Driver, FlushCommand, GroupFileError, Kept, Pool, WakeRule, Wakes, mq, rq_qos, wbt,
+        DispatchAhead, Driver, FlushCommand, GroupFileError, ListedBio, Pool, WakeRule, Wakes, mq, rq_qos, wbt,
     };
     pub use crate::request::Request;
 }

@@ -22,12 +22,12 @@ use crate::tunables::{KnobError, Setting};
 
 mod answers;
 mod burst;
-mod calm;
 mod cancel;
 mod cgroup;
 mod config;
 mod deliver;
 mod dispatch_list;
+mod fast_path;
 mod flush;
 mod groups;
 #[cfg(test)]
@@ -60,16 +60,16 @@ pub use cgroup::GroupFileError;
 pub use config::{Limits, QueueConfig};
 pub use dispatch_list::{DispatchAhead, Driver, FlushCommand};
 pub use plug::Plugging;
-pub use recorded::Kept;
+pub use recorded::ListedBio;
 pub use slots::{Pool, Slots, WakeRule};
 pub use state::QueueState;
-pub use steps::CalmSteps;
+pub use steps::FastSteps;
 pub use tasks::Wakes;
 
-use answers::Taken;
-use calm::Calm;
+use answers::TakeDeliveries;
 use cgroup::BioGate;
 use dispatch_list::DispatchList;
+use fast_path::FastPath;
 use flush::Flushes;
 use merge::MergeIndex;
 use mq::{TagSet, Task};
@@ -78,7 +78,7 @@ use pools::Pools;
 use rq_qos::Policies;
 use sequence::Sequences;
 use slot_pools::SlotPools;
-use state::Rest;
+use state::SlowPath;
 use tasks::Tasks;
 
 /// More deadlines than this at one moment are a bug.
@@ -96,7 +96,7 @@ pub struct BlockQueue<L: Listener = NoListener> {
     /// The elevator's last answer, as long as nothing has changed since.
     answer: Option<Dispatch>,
     /// Requests in flight that were issued by an elevator that has been replaced.
-    orphans: Vec<RequestId>,
+    of_old_elevator: Vec<RequestId>,
     /// Cancelled requests that are still in the elevator.
     cancelled: Vec<RequestId>,
     /// The task that fell asleep last; further pieces of its bio follow.
@@ -132,7 +132,7 @@ impl<L: Listener> Core<L> {
 
     fn explain(&mut self, now: Instant, reason: impl FnOnce(&Requests) -> Reason) {
         if self.listener.is_listening() {
-            self.listener.hear(now, reason(&self.state.requests));
+            self.listener.on_event(now, reason(&self.state.requests));
         }
     }
 }
@@ -178,9 +178,9 @@ impl<L: Listener> BlockQueue<L> {
             device,
             requests,
             merges,
-            wished: Run::No,
+            run_asked: Run::No,
             due: Due::of(elevator.hooks()),
-            calm: Calm::UNKNOWN,
+            fast_path: FastPath::UNKNOWN,
             clock: config.born,
             bios: Bios::default(),
             slots,
@@ -189,7 +189,7 @@ impl<L: Listener> BlockQueue<L> {
             woke: Vec::new(),
             queued: 0,
             deliveries: Vec::new(),
-            rest: Rest::Nothing,
+            slow_path: SlowPath::Nothing,
         };
         let core = Core { state, listener };
         let mut queue = BlockQueue {
@@ -201,7 +201,7 @@ impl<L: Listener> BlockQueue<L> {
             list: DispatchList::default(),
             gate: BioGate::default(),
             answer: None,
-            orphans: Vec::new(),
+            of_old_elevator: Vec::new(),
             cancelled: Vec::new(),
             last_asleep: None,
         };
@@ -213,7 +213,7 @@ impl<L: Listener> BlockQueue<L> {
     /// What the device should do next. Call until it no longer returns `Issue`.
     #[inline]
     pub fn next(&mut self, now: Instant) -> Next {
-        if self.is_calm(now) { self.next_calmly(now) } else { self.next_at(now) }
+        if self.may_go_fast(now) { self.next_fast(now) } else { self.next_at(now) }
     }
 
     /// The same, on the long path.
@@ -244,7 +244,7 @@ impl<L: Listener> BlockQueue<L> {
     pub fn complete(&mut self, now: Instant, command: InFlight, outcome: Outcome) {
         // Only two words of the token are needed, so it need not be in memory.
         let (key, start) = (command.key(), command.start);
-        if !self.is_calm(now) || !self.complete_calmly(now, key, start, outcome) {
+        if !self.may_go_fast(now) || !self.complete_fast(now, key, start, outcome) {
             self.complete_at(now, key, start, outcome);
         }
     }
@@ -265,7 +265,7 @@ impl<L: Listener> BlockQueue<L> {
         let plain = self.core.state.requests[rq].is_plain();
         if (plain || !self.passed_by(rq)) && !self.is_orphan(rq) && self.core.state.hooks.has(Hook::Complete) {
             let run = self.elevator.complete(&mut self.core.cx(now), rq);
-            self.obey(now, run);
+            self.run_hw_queue(now, run);
         }
         if plain || !self.sequence_goes_on(now, rq, outcome) {
             self.end_request(now, rq, outcome);
@@ -309,7 +309,7 @@ impl<L: Listener> BlockQueue<L> {
         self.plug.forget(submitter);
         let run = self.elevator.forget(&mut self.core.cx(now), submitter);
         self.changed();
-        self.obey(now, run);
+        self.run_hw_queue(now, run);
     }
 
     /// Changes a knob of the elevator while it runs.
@@ -364,7 +364,7 @@ impl<L: Listener> BlockQueue<L> {
     /// The deliveries since the last call.
     #[inline(always)]
     pub fn deliveries(&mut self) -> impl Iterator<Item = Delivery> + '_ {
-        Taken::of(&mut self.core.state.deliveries)
+        TakeDeliveries::of(&mut self.core.state.deliveries)
     }
 
     /// The listener.
@@ -426,7 +426,7 @@ impl<L: Listener> BlockQueue<L> {
         assert!(self.core.state.device.in_flight <= self.core.state.config.depth);
         assert!(self.core.state.due.agrees(self.elevator.deadline()), "its deadline moved, and it did not say so");
         self.core.state.merges.check(&self.core.state.requests);
-        self.check_calm();
+        self.check_fast_path();
     }
 }
 
@@ -435,7 +435,7 @@ impl<L: Listener> BlockQueue<L> {
     #[inline(always)]
     fn catch_up(&mut self, now: Instant) {
         assert!(now >= self.core.state.clock, "time ran backwards: {now} after {}", self.core.state.clock);
-        self.core.state.calm = Calm::UNKNOWN;
+        self.core.state.fast_path = FastPath::UNKNOWN;
         let is_due = self.core.state.due.may_be(now) && self.elevator.deadline().is_some_and(|at| at <= now);
         if is_due || self.is_timer_due(now) {
             self.pass_all(now);
@@ -465,7 +465,7 @@ impl<L: Listener> BlockQueue<L> {
             if run != Run::No || matches!(self.answer, Some(Dispatch::Idle { .. })) {
                 self.changed();
             }
-            self.obey(at, run);
+            self.run_hw_queue(at, run);
         } else if self.core.state.policies.deadline().is_some_and(|deadline| deadline <= at) {
             self.elapse_policies(at);
         } else if self.gate.deadline().is_some_and(|deadline| deadline <= at) {
@@ -485,13 +485,13 @@ impl<L: Listener> BlockQueue<L> {
 
     /// A requested run opens the plug.
     #[inline]
-    fn obey(&mut self, now: Instant, run: Run) {
+    fn run_hw_queue(&mut self, now: Instant, run: Run) {
         if run != Run::No {
-            self.obey_wish_of(now, run);
+            self.run_if_asked_by(now, run);
         }
     }
 
-    fn obey_wish_of(&mut self, now: Instant, run: Run) {
+    fn run_if_asked_by(&mut self, now: Instant, run: Run) {
         self.core.explain(now, |_| Reason::WishedRun(run));
         self.open_plug(now, Unplug::Wished);
     }
@@ -588,7 +588,7 @@ impl<L: Listener> BlockQueue<L> {
     fn insert(&mut self, now: Instant, rq: RequestId, at: Insert) {
         let run = self.elevator.insert(&mut self.core.cx(now), rq, at);
         self.changed();
-        self.obey(now, run);
+        self.run_hw_queue(now, run);
         if self.plug.is_reached(self.core.state.queued) {
             self.open_plug(now, Unplug::Threshold);
         }

@@ -34,7 +34,7 @@ pub(crate) fn replay(
 struct Ear(SharedOnlooker);
 
 impl Listener for Ear {
-    fn hear(&mut self, at: Instant, reason: Reason) {
+    fn on_event(&mut self, at: Instant, reason: Reason) {
         self.0.borrow_mut().sees(at, &Happening::Heard(reason));
     }
 }

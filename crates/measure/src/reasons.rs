@@ -74,17 +74,17 @@ struct Subject {
 }
 
 impl Listener for Reasons {
-    fn hear(&mut self, at: Instant, reason: Reason) {
+    fn on_event(&mut self, at: Instant, reason: Reason) {
         match reason {
-            Reason::Searched { index, steps } => return self.hear_searched(at, index, steps),
+            Reason::Searched { index, steps } => return self.on_searched(at, index, steps),
             Reason::Inserted { rq, dir, start, sectors, submitter } => {
-                return self.hear_inserted(at, rq, dir, start, sectors, submitter);
+                return self.on_inserted(at, rq, dir, start, sectors, submitter);
             }
             Reason::Issued { rq, dir, sectors, submitter } => {
-                return self.hear_issued(at, rq, dir, sectors, submitter);
+                return self.on_issued(at, rq, dir, sectors, submitter);
             }
             Reason::Completed { rq, dir, sectors, submitter } => {
-                return self.hear_completed(at, rq, dir, sectors, submitter);
+                return self.on_completed(at, rq, dir, sectors, submitter);
             }
             _ => {}
         }
@@ -100,14 +100,14 @@ impl Listener for Reasons {
         self.hear_rarer(at, reason);
     }
 
-    fn hear_searched(&mut self, at: Instant, index: Index, steps: u32) {
+    fn on_searched(&mut self, at: Instant, index: Index, steps: u32) {
         if self.kept != Kept::Counts {
             self.come_to(at);
         }
         self.effort.searched(index, steps);
     }
 
-    fn hear_inserted(
+    fn on_inserted(
         &mut self,
         at: Instant,
         rq: RequestId,
@@ -123,7 +123,7 @@ impl Listener for Reasons {
         self.inserted(at, Subject { rq, dir, sectors, submitter });
     }
 
-    fn hear_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
+    fn on_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
         if self.kept == Kept::Counts {
             return self.entered.issued(dir, sectors);
         }
@@ -134,7 +134,7 @@ impl Listener for Reasons {
         self.issued(at, Subject { rq, dir, sectors, submitter });
     }
 
-    fn hear_completed(&mut self, at: Instant, rq: RequestId, _dir: Dir, _sectors: u32, _submitter: SubmitterId) {
+    fn on_completed(&mut self, at: Instant, rq: RequestId, _dir: Dir, _sectors: u32, _submitter: SubmitterId) {
         if self.kept == Kept::Counts {
             return;
         }

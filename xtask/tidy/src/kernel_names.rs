@@ -21,7 +21,7 @@ const WITHOUT: [&str; 13] = [
     "answers.rs",
     "cancel.rs",
     // Nor does one track whether anything rare is going on.
-    "calm.rs",
+    "fast_path.rs",
 ];
 
 /// Every mechanism that a reader who knows the kernel would not find.

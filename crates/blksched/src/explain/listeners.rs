@@ -9,7 +9,7 @@ use crate::time::Instant;
 /// Receives every reason, in the order of events.
 pub trait Listener {
     /// Called with `reason`, which applied at `at`.
-    fn hear(&mut self, at: Instant, reason: Reason);
+    fn on_event(&mut self, at: Instant, reason: Reason);
 
     /// False if there is no real listener: reasons are then not even made.
     fn is_listening(&self) -> bool {
@@ -17,8 +17,9 @@ pub trait Listener {
     }
 
     /// Called for [`Reason::Inserted`]. The reasons that every request has mostly arrive through methods of their own,
-    /// so that a listener whose cost matters need not tell them apart from all others. It must do the same in `hear`.
-    fn hear_inserted(
+    /// so that a listener whose cost matters need not tell them apart from all others. It must do the same in
+    /// `on_event`.
+    fn on_inserted(
         &mut self,
         at: Instant,
         rq: RequestId,
@@ -27,22 +28,22 @@ pub trait Listener {
         sectors: u32,
         submitter: SubmitterId,
     ) {
-        self.hear(at, Reason::Inserted { rq, dir, start, sectors, submitter });
+        self.on_event(at, Reason::Inserted { rq, dir, start, sectors, submitter });
     }
 
     /// Called for [`Reason::Issued`].
-    fn hear_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
-        self.hear(at, Reason::Issued { rq, dir, sectors, submitter });
+    fn on_issued(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
+        self.on_event(at, Reason::Issued { rq, dir, sectors, submitter });
     }
 
     /// Called for [`Reason::Completed`].
-    fn hear_completed(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
-        self.hear(at, Reason::Completed { rq, dir, sectors, submitter });
+    fn on_completed(&mut self, at: Instant, rq: RequestId, dir: Dir, sectors: u32, submitter: SubmitterId) {
+        self.on_event(at, Reason::Completed { rq, dir, sectors, submitter });
     }
 
     /// Called for [`Reason::Searched`].
-    fn hear_searched(&mut self, at: Instant, index: Index, steps: u32) {
-        self.hear(at, Reason::Searched { index, steps });
+    fn on_searched(&mut self, at: Instant, index: Index, steps: u32) {
+        self.on_event(at, Reason::Searched { index, steps });
     }
 }
 
@@ -51,7 +52,7 @@ pub trait Listener {
 pub struct NoListener;
 
 impl Listener for NoListener {
-    fn hear(&mut self, _at: Instant, _reason: Reason) {}
+    fn on_event(&mut self, _at: Instant, _reason: Reason) {}
 
     fn is_listening(&self) -> bool {
         false
@@ -60,7 +61,7 @@ impl Listener for NoListener {
 
 /// Keeps everything; for tests and replays.
 impl Listener for Vec<(Instant, Reason)> {
-    fn hear(&mut self, at: Instant, reason: Reason) {
+    fn on_event(&mut self, at: Instant, reason: Reason) {
         self.push((at, reason));
     }
 }

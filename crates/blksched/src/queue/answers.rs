@@ -52,19 +52,19 @@ pub enum Delivery {
 }
 
 /// The deliveries, one after the other; all of them are taken when this is dropped.
-pub(super) struct Taken<'q> {
+pub(super) struct TakeDeliveries<'q> {
     all: &'q mut Vec<Delivery>,
     next: usize,
 }
 
-impl Taken<'_> {
+impl TakeDeliveries<'_> {
     #[inline(always)]
-    pub(super) fn of(all: &mut Vec<Delivery>) -> Taken<'_> {
-        Taken { all, next: 0 }
+    pub(super) fn of(all: &mut Vec<Delivery>) -> TakeDeliveries<'_> {
+        TakeDeliveries { all, next: 0 }
     }
 }
 
-impl Iterator for Taken<'_> {
+impl Iterator for TakeDeliveries<'_> {
     type Item = Delivery;
 
     #[inline(always)]
@@ -80,7 +80,7 @@ impl Iterator for Taken<'_> {
     }
 }
 
-impl Drop for Taken<'_> {
+impl Drop for TakeDeliveries<'_> {
     #[inline(always)]
     fn drop(&mut self) {
         self.all.clear();

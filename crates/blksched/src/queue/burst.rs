@@ -51,7 +51,7 @@ impl<L: Listener> BlockQueue<L> {
             self.waits(now, bio.submitter);
             return became;
         }
-        let became = self.submit_calmly(now, &bio);
+        let became = self.submit_fast(now, &bio);
         // If no slot was free at once, it took the long path.
         if matches!(became, Submitted::Held | Submitted::Asleep) {
             self.waits(now, bio.submitter);

@@ -56,7 +56,7 @@ impl<L: Listener> BlockQueue<L> {
         self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
         let run = self.elevator.complete(&mut self.core.cx(now), rq);
         self.changed();
-        self.obey(now, run);
+        self.run_hw_queue(now, run);
         self.sequence_goes_on(now, rq, Outcome::Failed);
         self.end_request(now, rq, Outcome::Failed);
         true

@@ -26,7 +26,7 @@ pub(super) enum Wish {
 /// Requested flushes and the one in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
-    pub(super) wished: Vec<Wish>,
+    pub(super) run_asked: Vec<Wish>,
     pub(super) running: Option<RequestId>,
     pub(super) covered: Vec<Wish>,
 }
@@ -34,17 +34,17 @@ pub(super) struct Flushes {
 impl Flushes {
     /// Whether there is nothing to flush and no flush in flight.
     pub(super) fn is_idle(&self) -> bool {
-        self.wished.is_empty() && self.running.is_none()
+        self.run_asked.is_empty() && self.running.is_none()
     }
 
     pub(super) fn after(&mut self, bios: Fragment) {
-        self.wished.push(Wish::After(bios));
+        self.run_asked.push(Wish::After(bios));
     }
 
     /// The device returned the flush untried.
     pub(super) fn try_again(&mut self, rq: RequestId) {
         assert_eq!(self.running.take(), Some(rq));
-        self.covered.append(&mut self.wished);
-        core::mem::swap(&mut self.covered, &mut self.wished);
+        self.covered.append(&mut self.run_asked);
+        core::mem::swap(&mut self.covered, &mut self.run_asked);
     }
 }

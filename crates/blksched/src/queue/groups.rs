@@ -36,7 +36,7 @@ impl<L: Listener> BlockQueue<L> {
         self.elevator.ungroup(&mut self.core.cx(now), id);
         self.tell_policies(now, |policy, cx| policy.ungroup(cx, id));
         self.changed();
-        self.obey_wish(now);
+        self.run_if_asked(now);
         Ok(())
     }
 

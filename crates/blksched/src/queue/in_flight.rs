@@ -27,7 +27,7 @@ impl<L: Listener> BlockQueue<L> {
 
     #[inline(always)]
     pub(super) fn start(&mut self, now: Instant, rq: RequestId) -> InFlight {
-        let token = self.start_calmly(now, rq);
+        let token = self.start_fast(now, rq);
         if token.op != Op::Flush {
             self.tell_policies(now, |policy, cx| policy.issued(cx, rq));
         }
@@ -36,7 +36,7 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The same, without policies.
     #[inline(always)]
-    pub(super) fn start_calmly(&mut self, now: Instant, rq: RequestId) -> InFlight {
+    pub(super) fn start_fast(&mut self, now: Instant, rq: RequestId) -> InFlight {
         self.core.state.device.in_flight += 1;
         self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
         self.core.explain(now, |requests| {
@@ -72,10 +72,10 @@ impl<L: Listener> BlockQueue<L> {
     /// Whether `rq` was issued by an elevator that has been replaced. Asked once per request.
     #[inline(always)]
     pub(super) fn is_orphan(&mut self, rq: RequestId) -> bool {
-        if self.orphans.is_empty() {
+        if self.of_old_elevator.is_empty() {
             return false;
         }
-        let at = self.orphans.iter().position(|&orphan| orphan == rq);
-        at.map(|at| self.orphans.swap_remove(at)).is_some()
+        let at = self.of_old_elevator.iter().position(|&old| old == rq);
+        at.map(|at| self.of_old_elevator.swap_remove(at)).is_some()
     }
 }

@@ -16,7 +16,7 @@ const WHOLE: SplitPiece = SplitPiece { of: None, last: true };
 /// The result for a bio that becomes a request in a list of the caller's unless it merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
-pub enum Kept {
+pub enum ListedBio {
     /// It joined a queued request.
     Merged {
         /// The request.
@@ -24,7 +24,7 @@ pub enum Kept {
         /// The end that it joined.
         end: End,
     },
-    /// It is a new request, which [`BlockQueue::insert_kept`] inserts later.
+    /// It is a new request, which [`BlockQueue::insert_from_list`] inserts later.
     Outside(RequestId),
 }
 
@@ -41,17 +41,17 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// As [`BlockQueue::submit`], but a bio that does not merge becomes a request in a list that the caller keeps.
-    pub fn keep(&mut self, now: Instant, bio: Bio) -> Kept {
+    pub fn keep(&mut self, now: Instant, bio: Bio) -> ListedBio {
         self.catch_up(now);
         self.meet_group(now, &bio);
         match self.merge_bio(now, &bio, WHOLE) {
-            Attempt::Joined { into, end } => Kept::Merged { into, end },
-            Attempt::Insert(_) => Kept::Outside(self.make_anyway(now, &bio)),
+            Attempt::Joined { into, end } => ListedBio::Merged { into, end },
+            Attempt::Insert(_) => ListedBio::Outside(self.make_anyway(now, &bio)),
         }
     }
 
     /// Inserts a request of the caller's list; it may merge on the way.
-    pub fn insert_kept(&mut self, now: Instant, rq: RequestId) -> Submitted {
+    pub fn insert_from_list(&mut self, now: Instant, rq: RequestId) -> Submitted {
         self.catch_up(now);
         self.elevator.prepare(&mut self.core.cx(now), rq);
         match self.merge_on_insert(now, rq) {

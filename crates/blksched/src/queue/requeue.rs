@@ -37,7 +37,7 @@ impl<L: Listener> BlockQueue<L> {
             // The present elevator has never seen it.
             self.elevator.prepare(&mut self.core.cx(now), rq);
             let run = self.elevator.insert(&mut self.core.cx(now), rq, Insert::First);
-            self.obey(now, run);
+            self.run_hw_queue(now, run);
         } else {
             self.elevator.requeue(&mut self.core.cx(now), rq);
         }

@@ -217,7 +217,7 @@ impl Policies {
 
     /// The policies, for a caller that reports when it has [changed](Policies::changed) them.
     #[inline(always)]
-    pub(super) fn kept(&mut self) -> &mut [Policy] {
+    pub(super) fn as_mut_slice(&mut self) -> &mut [Policy] {
         &mut self.policies
     }
 

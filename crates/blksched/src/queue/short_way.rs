@@ -1,4 +1,4 @@
-//! Compares the queue's short path (`queue/steps/calm.rs`) with the long one: the same calls must have the same
+//! Compares the queue's short path (`queue/steps/fast_path.rs`) with the long one: the same calls must have the same
 //! answers, deliveries and reasons, in every era, and whatever policies are in front of the slots.
 //!
 //! **In the kernel** `blk_mq_submit_bio`.
@@ -9,7 +9,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use super::calm::Calm;
+use super::fast_path::FastPath;
 use super::mq::Task;
 use super::{BlockQueue, Delivery, Next, Outcome, QueueConfig, Wakes, wbt};
 use crate::elevator::Due;
@@ -20,9 +20,9 @@ use crate::{Catalogue, Reason};
 /// The path that the calls take.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// The short one, whenever the queue is calm.
+    /// The short one, whenever it is open.
     Short,
-    /// Never the short one: a queue whose elevator is always asked for its deadline is not calm.
+    /// Never the short one: a queue whose elevator is always asked for its deadline never takes it.
     Long,
 }
 
@@ -43,9 +43,9 @@ struct Life {
     runnable: VecDeque<Task>,
     /// Bios in flight.
     out: usize,
-    told: Vec<String>,
-    /// The number of calls after which it was known to be calm.
-    calm: usize,
+    log: Vec<String>,
+    /// The number of calls after which the short path was open.
+    fast_path: usize,
 }
 
 impl Life {
@@ -70,8 +70,8 @@ impl Life {
         if way == Way::Long {
             queue.core.state.due = Due { asked: true, at: Instant::ZERO };
         }
-        let (flying, runnable, told) = (Vec::new(), VecDeque::new(), Vec::new());
-        Life { queue, random: seed, now, flying, runnable, out: 0, told, calm: 0 }
+        let (flying, runnable, log) = (Vec::new(), VecDeque::new(), Vec::new());
+        Life { queue, random: seed, now, flying, runnable, out: 0, log, fast_path: 0 }
     }
 
     fn below(&mut self, bound: u64) -> u64 {
@@ -126,7 +126,7 @@ impl Life {
             0..6 => _ = self.queue.submit_alone(self.now, bio),
             nth @ 6..10 => {
                 let became = self.queue.submit(self.now, bio);
-                self.told.push(format!("{became:?}"));
+                self.log.push(format!("{became:?}"));
                 if nth < 9 {
                     self.queue.waits(self.now, bio.submitter);
                 }
@@ -140,7 +140,7 @@ impl Life {
     fn run(&mut self) {
         loop {
             let next = self.queue.next(self.now);
-            self.told.push(format!("{next:?}"));
+            self.log.push(format!("{next:?}"));
             self.look();
             let Next::Issue(command) = next else { break };
             self.flying.push(command);
@@ -149,8 +149,8 @@ impl Life {
 
     /// Compares the deliveries, the reasons, and the time of the next call.
     fn look(&mut self) {
-        self.calm += usize::from(self.queue.core.state.calm != Calm::UNKNOWN);
-        if self.told.len().is_multiple_of(8) {
+        self.fast_path += usize::from(self.queue.core.state.fast_path != FastPath::UNKNOWN);
+        if self.log.len().is_multiple_of(8) {
             self.queue.check();
         }
         let came: Vec<Delivery> = self.queue.deliveries().collect();
@@ -163,18 +163,18 @@ impl Life {
         }
         let deadline = self.queue.deadline();
         let heard = core::mem::take(self.queue.listener_mut());
-        self.told.push(format!("{:?} {came:?} {deadline:?} {heard:?}", self.now));
+        self.log.push(format!("{:?} {came:?} {deadline:?} {heard:?}", self.now));
     }
 }
 
-/// Runs both paths; returns how often the short one was calm.
+/// Runs both paths; returns how often the short one was open.
 fn lived_alike(name: &str, policies: Policies, wakes: Wakes, seed: u64) -> usize {
     let [short, long] = [Way::Short, Way::Long].map(|way| Life::new(name, policies, wakes, way, seed).live());
-    let differs = short.told.iter().zip(&long.told).position(|(short, long)| short != long);
-    let where_to = differs.map(|at| (at, &short.told[at], &long.told[at]));
+    let differs = short.log.iter().zip(&long.log).position(|(short, long)| short != long);
+    let where_to = differs.map(|at| (at, &short.log[at], &long.log[at]));
     assert_eq!(where_to, None, "{name} with {policies:?}, {wakes:?}, seed {seed}: the short path decided otherwise");
-    assert!(short.told.len() == long.told.len() && long.calm == 0);
-    short.calm
+    assert!(short.log.len() == long.log.len() && long.fast_path == 0);
+    short.fast_path
 }
 
 #[test]
@@ -189,12 +189,12 @@ fn the_short_way_decides_as_the_long_one() {
 }
 
 #[test]
-fn a_queue_with_policies_is_calm_often() {
+fn a_queue_with_policies_takes_the_short_path_often() {
     // Under BFQ, some submitter nearly always sleeps for a tag in this load.
     for name in ["none", "mq-deadline", "kyber"] {
         for policies in [Policies::Throttle, Policies::All] {
-            let calm = lived_alike(name, policies, Wakes::ByDriver, 7);
-            assert!(calm > 1_000, "{name} with {policies:?}: after {calm} calls");
+            let fast_path = lived_alike(name, policies, Wakes::ByDriver, 7);
+            assert!(fast_path > 1_000, "{name} with {policies:?}: after {fast_path} calls");
         }
     }
 }

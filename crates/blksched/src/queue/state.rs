@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 
 use super::answers::Delivery;
-use super::calm::Calm;
 use super::config::QueueConfig;
+use super::fast_path::FastPath;
 use super::merge::MergeIndex;
 use super::mq::{SearchDepth, Task};
 use super::rq_qos::Policies;
@@ -26,11 +26,11 @@ pub struct QueueState {
     pub(crate) requests: Requests,
     pub(crate) merges: MergeIndex,
     /// The run that the elevator requested in a call that has no answer.
-    pub(crate) wished: Run,
+    pub(crate) run_asked: Run,
     /// Before this moment the elevator need not be asked for its deadline.
     pub(crate) due: Due,
     /// What is known to be inactive.
-    pub(crate) calm: Calm,
+    pub(crate) fast_path: FastPath,
     /// The latest moment seen; time never runs backwards for an elevator.
     pub(crate) clock: Instant,
     pub(crate) bios: Bios,
@@ -43,12 +43,12 @@ pub struct QueueState {
     pub(crate) queued: u32,
     pub(crate) deliveries: Vec<Delivery>,
     /// How a step continues that went beyond the short path.
-    pub(crate) rest: Rest,
+    pub(crate) slow_path: SlowPath,
 }
 
 /// How a step continues that went beyond the short path.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rest {
+pub(crate) enum SlowPath {
     /// It ended there.
     Nothing,
     /// The bio joined this request, and one that it then absorbed must be freed.

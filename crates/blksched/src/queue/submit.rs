@@ -25,7 +25,7 @@ impl<L: Listener> BlockQueue<L> {
     /// If it has no length and is no flush, or if time runs backwards.
     #[inline]
     pub fn submit(&mut self, now: Instant, bio: Bio) -> Submitted {
-        if self.is_plain_bio(now, &bio) { self.submit_calmly(now, &bio) } else { self.submit_at(now, bio) }
+        if self.is_plain_bio(now, &bio) { self.submit_fast(now, &bio) } else { self.submit_at(now, bio) }
     }
 
     /// The same for any bio, on the long path.
@@ -293,8 +293,8 @@ impl<L: Listener> BlockQueue<L> {
             let Attempt::Joined { into, .. } = attempt else { unreachable!("only a merge frees a request") };
             self.absorb(now, into, victim);
         }
-        if self.core.state.wished != Run::No {
-            self.obey_wish(now);
+        if self.core.state.run_asked != Run::No {
+            self.run_if_asked(now);
         }
         attempt
     }
@@ -349,7 +349,7 @@ impl<L: Listener> BlockQueue<L> {
         while let Some(join) = self.core.cx(now).insert_merge(&mut *self.elevator, rq, grown) {
             self.changed();
             self.absorb(now, join.into, join.victim);
-            self.obey_wish(now);
+            self.run_if_asked(now);
             first.get_or_insert(join.into);
             grown = Some(join.into);
             if !join.cascades {
@@ -361,9 +361,9 @@ impl<L: Listener> BlockQueue<L> {
 
     /// Handles a run that the elevator requested during a merge, which has no answer of its own.
     #[cold]
-    pub(super) fn obey_wish(&mut self, now: Instant) {
-        let wished = core::mem::take(&mut self.core.state.wished);
-        self.obey(now, wished);
+    pub(super) fn run_if_asked(&mut self, now: Instant) {
+        let run_asked = core::mem::take(&mut self.core.state.run_asked);
+        self.run_hw_queue(now, run_asked);
     }
 
     /// A request was absorbed by another: its slot is free.

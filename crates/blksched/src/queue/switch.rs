@@ -35,11 +35,11 @@ impl<L: Listener> BlockQueue<L> {
         let old = core::mem::replace(&mut self.elevator, elevator);
         self.core.state.hooks = self.elevator.hooks();
         self.core.state.due = Due::of(self.core.state.hooks);
-        self.orphans = self.core.state.requests.at_stage(Stage::InFlight);
-        self.orphans.extend(self.list.of_elevator());
+        self.of_old_elevator = self.core.state.requests.at_stage(Stage::InFlight);
+        self.of_old_elevator.extend(self.list.of_elevator());
         let requests = &self.core.state.requests;
         let sequences = &self.sequences;
-        self.orphans.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));
+        self.of_old_elevator.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));
         self.elevator.attach(&mut self.core.cx(now));
         self.introduce_groups(now);
         self.core.state.requests.unchain_all();

@@ -2,7 +2,7 @@
 //! a dispatch.
 
 use blksched::author::{RequestId, Stage};
-use blksched::surroundings::Kept;
+use blksched::surroundings::ListedBio;
 use blksched::{Bio, Instant, Submitted};
 use blksched_traces::elevator_transcript::Add;
 
@@ -18,25 +18,30 @@ impl Replayer {
             return Err(format!("the depth allowed was {:?}, but here it is {}", add.shallow, said.shallow));
         }
         match kept {
-            Kept::Outside(rq) => {
+            ListedBio::Outside(rq) => {
                 self.ids.insert(add.id, rq);
                 Ok(said)
             }
-            Kept::Merged { into, end } => {
+            ListedBio::Merged { into, end } => {
                 Err(format!("recorded plugged, but here it merged at the {end:?} of {}", self.name(into)))
             }
         }
     }
 
     /// Flushes the plug.
-    pub(super) fn insert_kept(&mut self, now: Instant, ids: &[u64], merged: &[(u64, u64)]) -> Result<Said, String> {
+    pub(super) fn insert_from_list(
+        &mut self,
+        now: Instant,
+        ids: &[u64],
+        merged: &[(u64, u64)],
+    ) -> Result<Said, String> {
         let mut absorbed = Vec::new();
         for id in ids {
             let outside = |rq: &RequestId| self.queue.requests()[*rq].stage == Stage::Prepared;
             let rq = self.ids.get(id).copied().filter(outside);
             let rq = rq.ok_or_else(|| format!("{id} is inserted, but waits in no plug here"))?;
             self.queue.listener_mut().clear();
-            if let Submitted::MergedOnInsert { into } = self.queue.insert_kept(now, rq) {
+            if let Submitted::MergedOnInsert { into } = self.queue.insert_from_list(now, rq) {
                 absorbed.push((into, rq));
             }
             absorbed.extend(self.said().coalesced);

@@ -126,7 +126,7 @@ impl Replayer {
                 let said = self.said();
                 expect::models(model.as_deref(), &said).map(|()| said)
             }
-            What::Insert { ids, merged } => self.insert_kept(now, ids, merged),
+            What::Insert { ids, merged } => self.insert_from_list(now, ids, merged),
             What::Set { name, value: WrittenValue::Value(value), .. } => self.write(now, name, *value),
             What::Set { name, value: WrittenValue::Text(text), result } => {
                 self.store(now, name, text, result.as_deref().unwrap_or("ok"))

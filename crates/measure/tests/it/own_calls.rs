@@ -1,16 +1,16 @@
-//! The reasons that every request has arrive through methods of their own; the totals equal those of `hear` alone.
+//! The reasons that every request has arrive through methods of their own; the totals equal those of `on_event` alone.
 
 use blksched::{
     Bio, BlockQueue, Catalogue, Instant, Listener, Next, Outcome, QueueConfig, Reason, Sector, Span, SubmitterId,
 };
 use blksched_measure::Reasons;
 
-/// A listener that receives everything through `hear`.
+/// A listener that receives everything through `on_event`.
 struct ByOneCall(Reasons);
 
 impl Listener for ByOneCall {
-    fn hear(&mut self, at: Instant, reason: Reason) {
-        self.0.hear(at, reason);
+    fn on_event(&mut self, at: Instant, reason: Reason) {
+        self.0.on_event(at, reason);
     }
 }
 

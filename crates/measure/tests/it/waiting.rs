@@ -11,7 +11,7 @@ struct Stream(Reasons);
 
 impl Stream {
     fn at(&mut self, ns: u64, reason: Reason) -> &mut Stream {
-        self.0.hear(Instant::from_ns(ns), reason);
+        self.0.on_event(Instant::from_ns(ns), reason);
         self
     }
 

@@ -103,13 +103,13 @@ impl Ear {
 }
 
 impl Listener for Ear {
-    fn hear(&mut self, at: Instant, reason: Reason) {
+    fn on_event(&mut self, at: Instant, reason: Reason) {
         if self.keeps != Keeps::Nothing {
-            self.reasons.hear(at, reason);
-            self.tally.hear(at, reason);
+            self.reasons.on_event(at, reason);
+            self.tally.on_event(at, reason);
         }
         if self.keeps_seconds {
-            self.timeline.hear(at, reason);
+            self.timeline.on_event(at, reason);
         }
     }
 

@@ -32,7 +32,7 @@ impl Tally {
         }
     }
 
-    pub(super) fn hear(&mut self, _at: Instant, reason: Reason) {
+    pub(super) fn on_event(&mut self, _at: Instant, reason: Reason) {
         match reason {
             Reason::ReadsFirst { starved } => {
                 self.most_passed_over = self.most_passed_over.max(starved);
@@ -58,7 +58,7 @@ mod tests {
     fn a_batch_counts_as_after_the_other_direction_only_behind_one() {
         let mut tally = Tally::default();
         for (dir, requests) in [(Dir::Write, 9), (Dir::Write, 64), (Dir::Read, 1), (Dir::Write, 49)] {
-            tally.hear(Instant::ZERO, Reason::BatchMoved { dir, requests, end: BatchEnd::Full });
+            tally.on_event(Instant::ZERO, Reason::BatchMoved { dir, requests, end: BatchEnd::Full });
         }
         assert_eq!((tally.after_other.write.count(), tally.after_other.write.max()), (1, 49));
         assert_eq!(tally.after_other.read.max(), 1);
@@ -67,8 +67,8 @@ mod tests {
     #[test]
     fn passing_writes_over_is_counted_and_its_longest_row_kept() {
         let mut tally = Tally::default();
-        tally.hear(Instant::ZERO, Reason::ReadsFirst { starved: 2 });
-        tally.hear(Instant::ZERO, Reason::ReadsFirst { starved: 1 });
+        tally.on_event(Instant::ZERO, Reason::ReadsFirst { starved: 2 });
+        tally.on_event(Instant::ZERO, Reason::ReadsFirst { starved: 1 });
         assert_eq!((tally.reads_first, tally.most_passed_over, tally.writes_starved), (2, 2, 0));
     }
 }

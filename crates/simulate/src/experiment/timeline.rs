@@ -36,7 +36,7 @@ impl RunTimeline {
         seconds.map(|second| what(second) as f64).sum::<f64>() / (to - from) as f64
     }
 
-    pub(super) fn hear(&mut self, at: Instant, reason: Reason) {
+    pub(super) fn on_event(&mut self, at: Instant, reason: Reason) {
         let Reason::Completed { dir, sectors, .. } = reason else { return };
         let second = (at.as_ns() / 1_000_000_000) as usize;
         if self.seconds.len() <= second {
@@ -64,7 +64,7 @@ mod tests {
         for (ms, dir, sectors) in [(999, Dir::Read, 8), (1000, Dir::Write, 256), (2500, Dir::Read, 16)] {
             let (rq, submitter) = (RequestId::from_index(0), SubmitterId(0));
             let at = Instant::ZERO + Span::from_ms(ms);
-            timeline.hear(at, Reason::Completed { rq, dir, sectors, submitter });
+            timeline.on_event(at, Reason::Completed { rq, dir, sectors, submitter });
         }
         assert_eq!(timeline.seconds().len(), 3);
         assert_eq!(timeline.seconds()[1], Second { read: 0, written: 256, interrupts: 1 });

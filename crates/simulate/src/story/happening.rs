@@ -149,8 +149,8 @@ pub struct ReasonTee {
 }
 
 impl Listener for ReasonTee {
-    fn hear(&mut self, at: Instant, reason: Reason) {
-        self.reasons.hear(at, reason);
+    fn on_event(&mut self, at: Instant, reason: Reason) {
+        self.reasons.on_event(at, reason);
         self.onlooker.borrow_mut().sees(at, &Happening::Heard(reason));
     }
 }

@@ -255,7 +255,7 @@ impl Merges for Anticipatory {
         if end == End::Front {
             self.sorted[cx.rq(rq).waiter].remove(rq.index() as u32);
             let forced = self.sort(cx, rq);
-            cx.wish(forced);
+            cx.run_queue(forced);
         }
     }
 }

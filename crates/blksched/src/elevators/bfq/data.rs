@@ -157,7 +157,7 @@ impl Bfq {
     }
 
     /// Requests a run if anything is queued.
-    pub(super) fn wish_if_queued(&self) -> Run {
+    pub(super) fn run_if_queued(&self) -> Run {
         if self.queued > 0 { Run::Soon } else { Run::No }
     }
 }

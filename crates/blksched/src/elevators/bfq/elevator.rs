@@ -140,7 +140,7 @@ impl Merges for Bfq {
         {
             let level = self.hierarchy.level_of(bio.group);
             let run = self.notice_group(&mut call.apart(), context, level);
-            cx.wish(run);
+            cx.run_queue(run);
             self.contexts.settle_in(bio.group);
         }
     }
@@ -238,7 +238,7 @@ impl Grouped for Bfq {
         self.contexts.unsettle();
         let mut call = self.call(cx);
         let run = self.group_gone(&mut call, id);
-        cx.wish(run);
+        cx.run_queue(run);
     }
 }
 

@@ -159,7 +159,7 @@ impl Grouped for Cfq {
         self.settle();
         self.group_gone(cx, id);
         let run = self.take_run();
-        cx.wish(run);
+        cx.run_queue(run);
     }
 }
 

@@ -225,7 +225,7 @@ impl Linus {
     fn explain(&self, cx: &mut Cx<'_>) {
         let counts = !matches!(self.rule, Rule::Arrival | Rule::Rework);
         if counts
-            && cx.is_heard()
+            && cx.has_listener()
             && let Some(least) = self.counters.least(&self.list)
         {
             cx.explain(Reason::Patience { least });

@@ -1,10 +1,10 @@
 //! The steps of the short path, each compiled together with its elevator: one call of a `dyn Elevator` per step, inside
 //! which every question to the elevator is a statically known call, or nothing if the elevator has no such call.
-//! `queue/steps/calm.rs` says when the short path may be taken.
+//! `queue/steps/fast_path.rs` says when the short path may be taken.
 //!
 //! **Rule** A step does what the long path does when nothing rare is going on. If something rare begins, it stops and
-//! says so ([`Rest`]), and the long path continues from there. Each step is compiled three times: with a listener;
-//! without, where reasons are not even asked for; and for a queue with policies (`WATCHED`), where the step asks
+//! says so ([`SlowPath`]), and the long path continues from there. Each step is compiled three times: with a listener;
+//! without, where reasons are not even asked for; and for a queue with policies (`POLICIES`), where the step asks
 //! whether there is a listener.
 //! **In the kernel** `blk_mq_submit_bio`, `blk_mq_dispatch_rq_list`, `blk_mq_end_request`.
 
@@ -13,43 +13,43 @@ use crate::explain::{Listener, Reason};
 use crate::queue::merge::{Attempt, Hit, Known, OnInsert};
 use crate::queue::mq::SearchDepth;
 use crate::queue::slot_pools::SlotPools;
-use crate::queue::state::Rest;
-use crate::queue::steps::calls::CalmEnd;
-use crate::queue::{CalmSteps, Outcome, Plugging, QueueState};
+use crate::queue::state::SlowPath;
+use crate::queue::steps::calls::FastEnd;
+use crate::queue::{FastSteps, Outcome, Plugging, QueueState};
 use crate::request::{Bio, Carried, Ended, FlightKey, NONE, Sector, Stage, Tag};
 
-impl<E: Elevator> CalmSteps for E {
-    fn arrive_calmly(&mut self, state: &mut QueueState, bio: &Bio) -> u32 {
+impl<E: Elevator> FastSteps for E {
+    fn arrive_fast(&mut self, state: &mut QueueState, bio: &Bio) -> u32 {
         arrive::<E, false>(self, &mut Cx { now: state.clock, state, listener: None }, bio)
     }
 
-    fn arrive_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32 {
+    fn arrive_explained<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener, bio: &Bio) -> u32 {
         arrive::<E, false>(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, bio)
     }
 
-    fn issue_calmly(&mut self, state: &mut QueueState) -> u32 {
+    fn issue_fast(&mut self, state: &mut QueueState) -> u32 {
         issue::<E, false>(self, &mut Cx { now: state.clock, state, listener: None })
     }
 
-    fn issue_heard<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> u32 {
+    fn issue_explained<'a>(&mut self, state: &'a mut QueueState, listener: &'a mut dyn Listener) -> u32 {
         issue::<E, false>(self, &mut Cx { now: state.clock, state, listener: Some(listener) })
     }
 
-    fn complete_calmly(&mut self, state: &mut QueueState, key: FlightKey, start: Sector) -> (CalmEnd, Tag) {
+    fn complete_fast(&mut self, state: &mut QueueState, key: FlightKey, start: Sector) -> (FastEnd, Tag) {
         complete::<E, false>(self, &mut Cx { now: state.clock, state, listener: None }, key, start)
     }
 
-    fn complete_heard<'a>(
+    fn complete_explained<'a>(
         &mut self,
         state: &'a mut QueueState,
         listener: &'a mut dyn Listener,
         key: FlightKey,
         start: Sector,
-    ) -> (CalmEnd, Tag) {
+    ) -> (FastEnd, Tag) {
         complete::<E, false>(self, &mut Cx { now: state.clock, state, listener: Some(listener) }, key, start)
     }
 
-    fn arrive_watched<'a>(
+    fn arrive_with_policies<'a>(
         &mut self,
         state: &'a mut QueueState,
         listener: Option<&'a mut dyn Listener>,
@@ -58,17 +58,17 @@ impl<E: Elevator> CalmSteps for E {
         arrive::<E, true>(self, &mut Cx { now: state.clock, state, listener }, bio)
     }
 
-    fn issue_watched<'a>(&mut self, state: &'a mut QueueState, listener: Option<&'a mut dyn Listener>) -> u32 {
+    fn issue_with_policies<'a>(&mut self, state: &'a mut QueueState, listener: Option<&'a mut dyn Listener>) -> u32 {
         issue::<E, true>(self, &mut Cx { now: state.clock, state, listener })
     }
 
-    fn complete_watched<'a>(
+    fn complete_with_policies<'a>(
         &mut self,
         state: &'a mut QueueState,
         listener: Option<&'a mut dyn Listener>,
         key: FlightKey,
         start: Sector,
-    ) -> (CalmEnd, Tag) {
+    ) -> (FastEnd, Tag) {
         complete::<E, true>(self, &mut Cx { now: state.clock, state, listener }, key, start)
     }
 }
@@ -80,23 +80,23 @@ fn known<E: Elevator>(elevator: &E) -> Known {
 }
 
 #[inline(always)]
-fn arrive<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio) -> u32 {
+fn arrive<E: Elevator, const POLICIES: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio) -> u32 {
     let known = known(elevator);
     let at = match cx.look_for(elevator, known, bio) {
         Ok(hit) => return join(elevator, &mut cx.apart(), bio, hit),
         Err(at) => at,
     };
-    enter::<E, WATCHED>(elevator, cx, bio, at)
+    enter::<E, POLICIES>(elevator, cx, bio, at)
 }
 
 /// Joins the bio to a request, unless the request would become too large. Compiled once for all steps of an elevator.
 #[inline(never)]
 fn join<E: Elevator>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, hit: Hit) -> u32 {
-    let rest = match cx.join_if_it_fits(elevator, bio, None, hit) {
-        (Attempt::Insert(at), _) => Rest::TooLarge(at),
-        (Attempt::Joined { into, end }, freed) => Rest::Joined { into, end, freed },
+    let slow_path = match cx.join_if_it_fits(elevator, bio, None, hit) {
+        (Attempt::Insert(at), _) => SlowPath::TooLarge(at),
+        (Attempt::Joined { into, end }, freed) => SlowPath::Joined { into, end, freed },
     };
-    cx.state.rest = rest;
+    cx.state.slow_path = slow_path;
     NONE
 }
 
@@ -107,24 +107,24 @@ const fn wishes(hooks: Hooks) -> bool {
 
 /// The bio has found nothing to join.
 #[inline(always)]
-fn enter<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) -> u32 {
+fn enter<E: Elevator, const POLICIES: bool>(elevator: &mut E, cx: &mut Cx<'_>, bio: &Bio, at: Insert) -> u32 {
     let hooks = elevator.hooks();
     if wishes(hooks) {
-        obey_wish(cx);
+        run_if_asked(cx);
     }
     let (at, tag) = match &mut cx.state.slots {
         SlotPools::Pools(pools) => {
             // Recordings of eras without tags show the requested limit.
             if hooks.has(Hook::Admit) || !pools.take_free(bio.dir()) {
-                return leave(cx.state, Rest::NoSlot(at));
+                return leave(cx.state, SlowPath::NoSlot(at));
             }
             // A request from a submitter's plug goes where the elevator sorts it.
             let collects = matches!(cx.state.config.plugging, Plugging::Submitter { .. } | Plugging::Task { .. });
             (if collects { Insert::Sorted } else { at }, NONE)
         }
         SlotPools::Tags(_) => {
-            if WATCHED && let Some(nth) = cx.held_back(bio) {
-                return leave(cx.state, Rest::Held(nth));
+            if POLICIES && let Some(nth) = cx.held_back(bio) {
+                return leave(cx.state, SlowPath::Held(nth));
             }
             let search = if hooks.has(Hook::Admit) {
                 let admission = elevator.admit(cx, bio);
@@ -136,16 +136,16 @@ fn enter<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>, bi
             match tasks.set.take(0, search) {
                 // The place that an elevator of 2.5 found is lost behind blk-mq's tags, as on the long path.
                 Some(tag) => (Insert::Sorted, tag),
-                None => return leave(cx.state, Rest::NoTag(search)),
+                None => return leave(cx.state, SlowPath::NoTag(search)),
             }
         }
     };
-    become_request::<E, WATCHED>(elevator, cx, bio, at, tag)
+    become_request::<E, POLICIES>(elevator, cx, bio, at, tag)
 }
 
 /// The bio becomes a request with a slot.
 #[inline(always)]
-fn become_request<E: Elevator, const WATCHED: bool>(
+fn become_request<E: Elevator, const POLICIES: bool>(
     elevator: &mut E,
     cx: &mut Cx<'_>,
     bio: &Bio,
@@ -155,14 +155,14 @@ fn become_request<E: Elevator, const WATCHED: bool>(
     let Known { hooks, rules } = known(elevator);
     let state = &mut *cx.state;
     if rules.on_insert == OnInsert::Merge && !state.merges.nothing_ends_at(bio.start) {
-        return may_continue::<E, WATCHED>(elevator, &mut cx.apart(), bio, at, tag);
+        return may_continue::<E, POLICIES>(elevator, &mut cx.apart(), bio, at, tag);
     }
     let rq = if rules.uses_hash() {
         state.merges.make(&mut state.requests, cx.now, bio, tag)
     } else {
         state.requests.make_lone(Stage::Queued, true, cx.now, bio, tag)
     };
-    if WATCHED {
+    if POLICIES {
         state.track(state.clock, rq, bio);
     }
     if hooks.has(Hook::Prepare) {
@@ -171,16 +171,16 @@ fn become_request<E: Elevator, const WATCHED: bool>(
     cx.state.queued += 1;
     cx.tell_by(|listener, at, _| {
         let Bio { submitter, start, sectors, .. } = *bio;
-        listener.hear_inserted(at, rq, bio.dir(), start, sectors, submitter);
+        listener.on_inserted(at, rq, bio.dir(), start, sectors, submitter);
     });
     let run = elevator.insert_lone(cx, rq, at, bio);
-    obey(cx, run);
+    run_hw_queue(cx, run);
     rq.0
 }
 
 /// A request may end where this one starts.
 #[inline(never)]
-fn may_continue<E: Elevator, const WATCHED: bool>(
+fn may_continue<E: Elevator, const POLICIES: bool>(
     elevator: &mut E,
     cx: &mut Cx<'_>,
     bio: &Bio,
@@ -191,21 +191,21 @@ fn may_continue<E: Elevator, const WATCHED: bool>(
     // Its stage in between is visible only to the call that prepares it, and in what it may continue.
     let stage = if prepares { Stage::Prepared } else { Stage::Queued };
     let rq = cx.state.requests.make_lone(stage, true, cx.now, bio, tag);
-    if WATCHED {
+    if POLICIES {
         cx.state.track(cx.state.clock, rq, bio);
     }
     if prepares {
         elevator.prepare(cx, rq);
         cx.state.requests.get_mut(rq).stage = Stage::Queued;
     }
-    leave(cx.state, Rest::MayContinue(rq, at))
+    leave(cx.state, SlowPath::MayContinue(rq, at))
 }
 
 #[inline(always)]
-fn issue<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>) -> u32 {
+fn issue<E: Elevator, const POLICIES: bool>(elevator: &mut E, cx: &mut Cx<'_>) -> u32 {
     let rq = match elevator.dispatch(cx) {
         Dispatch::Issue(rq) => rq,
-        answer => return leave(cx.state, Rest::Answered(answer)),
+        answer => return leave(cx.state, SlowPath::Answered(answer)),
     };
     let state = &mut *cx.state;
     let links = state.requests.issue(rq);
@@ -214,37 +214,37 @@ fn issue<E: Elevator, const WATCHED: bool>(elevator: &mut E, cx: &mut Cx<'_>) ->
     state.device.in_flight += 1;
     cx.tell_by(|listener, at, requests| {
         let Bio { op, sectors, submitter, .. } = *requests[rq];
-        listener.hear_issued(at, rq, op.dir(), sectors, submitter);
+        listener.on_issued(at, rq, op.dir(), sectors, submitter);
     });
-    if WATCHED {
+    if POLICIES {
         cx.state.tell_issued(cx.now, rq);
     }
     rq.0
 }
 
 #[inline(always)]
-fn complete<E: Elevator, const WATCHED: bool>(
+fn complete<E: Elevator, const POLICIES: bool>(
     elevator: &mut E,
     cx: &mut Cx<'_>,
     key: FlightKey,
     start: Sector,
-) -> (CalmEnd, Tag) {
+) -> (FastEnd, Tag) {
     let rq = key.slot();
     let told = elevator.hooks().has(Hook::Complete);
-    let ended = if told || WATCHED || cx.is_heard() {
+    let ended = if told || POLICIES || cx.has_listener() {
         if !cx.state.requests.land(key, start) {
-            return (CalmEnd::NotYet, Tag(0));
+            return (FastEnd::NotYet, Tag(0));
         }
         cx.state.device.in_flight -= 1;
         cx.tell_by(|listener, at, requests| {
             let Bio { submitter, sectors, .. } = *requests[rq];
-            listener.hear_completed(at, rq, requests[rq].dir(), sectors, submitter);
+            listener.on_completed(at, rq, requests[rq].dir(), sectors, submitter);
         });
         if told {
             let run = elevator.complete(cx, rq);
-            obey(cx, run);
+            run_hw_queue(cx, run);
         }
-        if WATCHED {
+        if POLICIES {
             cx.state.tell_done(cx.now, rq);
         }
         cx.state.requests.end(rq)
@@ -254,7 +254,7 @@ fn complete<E: Elevator, const WATCHED: bool>(
                 cx.state.device.in_flight -= 1;
                 ended
             }
-            None => return (CalmEnd::NotYet, Tag(0)),
+            None => return (FastEnd::NotYet, Tag(0)),
         }
     };
     let Ended { lone, bios, dir, tag } = ended;
@@ -263,29 +263,29 @@ fn complete<E: Elevator, const WATCHED: bool>(
         SlotPools::Tags(tasks) if tag != NONE => tasks.set.put_back(tag),
         SlotPools::Tags(_) => {}
     }
-    (if lone { CalmEnd::Lone } else { CalmEnd::Chain }, bios)
+    (if lone { FastEnd::Lone } else { FastEnd::Chain }, bios)
 }
 
 /// The long path continues from here.
 #[cold]
 #[inline(never)]
-fn leave(state: &mut QueueState, rest: Rest) -> u32 {
-    state.rest = rest;
+fn leave(state: &mut QueueState, slow_path: SlowPath) -> u32 {
+    state.slow_path = slow_path;
     NONE
 }
 
 /// There is no closed plug that a run could open, so the request for one is only reported.
 #[inline(always)]
-fn obey(cx: &mut Cx<'_>, run: Run) {
+fn run_hw_queue(cx: &mut Cx<'_>, run: Run) {
     if run != Run::No {
         cx.tell(|_| Reason::WishedRun(run));
     }
 }
 
 #[inline(always)]
-fn obey_wish(cx: &mut Cx<'_>) {
-    let wished = core::mem::take(&mut cx.state.wished);
-    obey(cx, wished);
+fn run_if_asked(cx: &mut Cx<'_>) {
+    let run_asked = core::mem::take(&mut cx.state.run_asked);
+    run_hw_queue(cx, run_asked);
 }
 
 impl QueueState {

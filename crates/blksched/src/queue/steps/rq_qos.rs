@@ -1,8 +1,8 @@
 //! Bios on their way through the policies in front of the slots. The state is in `queue/rq_qos.rs`.
 //!
-//! **Rule** On the short path (`queue/steps/calm.rs`), policies are asked and told the same as on the long one, in the
-//! same order, and the queue is calm at most until the earliest deadline that they then have. A queue without policies
-//! asks once a step whether it has any. **In the kernel** `rq_qos_throttle`.
+//! **Rule** On the short path (`queue/steps/fast_path.rs`), policies are asked and told the same as on the long one,
+//! in the same order, and the short path is open at most until the earliest deadline that they then have. A queue
+//! without policies asks once a step whether it has any. **In the kernel** `rq_qos_throttle`.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -114,17 +114,17 @@ impl QueueState {
         (policies, QosCx { now, requests, groups, woke })
     }
 
-    /// The queue is calm until this moment at most.
+    /// The fast path is open until this moment at most.
     #[inline(always)]
-    fn calm_until_policies(&mut self) {
-        self.calm.until = self.calm.until.min(self.policies.changed());
+    fn fast_until_policies(&mut self) {
+        self.fast_path.until = self.fast_path.until.min(self.policies.changed());
     }
 
     /// The same after a step that moves no throttle's deadline: its window begins when a bio is admitted, or by time.
     #[inline(always)]
-    fn calm_until_others(&mut self) {
-        if !matches!(self.policies.kept(), [Policy::Throttle(_)]) {
-            self.calm_until_policies();
+    fn fast_until_others(&mut self) {
+        if !matches!(self.policies.as_mut_slice(), [Policy::Throttle(_)]) {
+            self.fast_until_policies();
         }
     }
 
@@ -132,59 +132,59 @@ impl QueueState {
     #[inline(never)]
     pub(in crate::queue) fn track(&mut self, now: Instant, rq: RequestId, bio: &Bio) {
         let (policies, mut cx) = self.qos(now);
-        for policy in policies.kept() {
+        for policy in policies.as_mut_slice() {
             match policy {
                 Policy::Throttle(throttle) => throttle.track(rq, Kind::of(bio)),
                 Policy::Other(policy) => policy.track(&mut cx, rq, bio),
             }
         }
-        self.calm_until_others();
+        self.fast_until_others();
     }
 
     /// A request goes to the device.
     #[inline(never)]
     pub(in crate::queue) fn tell_issued(&mut self, now: Instant, rq: RequestId) {
         let (policies, mut cx) = self.qos(now);
-        for policy in policies.kept() {
+        for policy in policies.as_mut_slice() {
             match policy {
                 Policy::Throttle(throttle) => throttle.issued(now, rq),
                 Policy::Other(policy) => policy.issued(&mut cx, rq),
             }
         }
-        self.calm_until_others();
+        self.fast_until_others();
     }
 
     /// A request has ended, and still has its slot. Wake-ups are reported after its bios.
     #[inline(never)]
     pub(in crate::queue) fn tell_done(&mut self, now: Instant, rq: RequestId) {
         let (policies, mut cx) = self.qos(now);
-        for policy in policies.kept() {
+        for policy in policies.as_mut_slice() {
             match policy {
                 Policy::Throttle(throttle) => throttle.done(now, rq, cx.woke),
                 Policy::Other(policy) => policy.done(&mut cx, rq),
             }
         }
-        self.calm_until_others();
+        self.fast_until_others();
     }
 
     /// A bio joined a request.
     #[inline(never)]
     pub(in crate::queue) fn tell_merged(&mut self, now: Instant, into: RequestId, bio: &Bio) {
         let (policies, mut cx) = self.qos(now);
-        for policy in policies.kept() {
+        for policy in policies.as_mut_slice() {
             if let Policy::Other(policy) = policy {
                 policy.merged(&mut cx, into, bio);
             }
         }
         self.woken();
-        self.calm_until_others();
+        self.fast_until_others();
     }
 
     /// The first policy, from this one on, that holds the bio back, and its name.
     #[inline(never)]
     fn first_that_holds(&mut self, now: Instant, from: usize, task: Task, bio: &Bio) -> Option<(usize, &'static str)> {
         let (policies, mut cx) = self.qos(now);
-        let mut policies = policies.kept().iter_mut().enumerate().skip(from);
+        let mut policies = policies.as_mut_slice().iter_mut().enumerate().skip(from);
         let held = policies.find_map(|(nth, policy)| {
             let became = match policy {
                 Policy::Throttle(throttle) => throttle.throttle(now, task, Kind::of(bio)),
@@ -193,7 +193,7 @@ impl QueueState {
             (became == Throttled::Sleep).then(|| (nth, policy.get().name()))
         });
         self.woken();
-        self.calm_until_policies();
+        self.fast_until_policies();
         held
     }
 }

@@ -4,7 +4,7 @@
 
 use crate::elevator::{Admission, Cx, Hook};
 use crate::explain::{Reason, Unplug};
-use crate::queue::calm::Calm;
+use crate::queue::fast_path::FastPath;
 use crate::queue::mq::{SearchDepth, TagAsked, Task};
 use crate::queue::plug::Handover;
 use crate::queue::slot_pools::SlotPools;
@@ -268,7 +268,7 @@ impl QueueState {
             (Wakes::AtOnce, SlotPools::Tags(tasks)) => {
                 tasks.runnable.extend(self.woke.drain(..));
                 // They run before the elevator is asked again.
-                self.calm = Calm::UNKNOWN;
+                self.fast_path = FastPath::UNKNOWN;
             }
             (Wakes::AtOnce, SlotPools::Pools(_)) => {}
         }

@@ -1,7 +1,7 @@
 //! The hierarchy's state.
 //!
-//! **Rule** A queue that has left all trees is reported ([`Hierarchy::take_left`]) instead of being released here, because
-//! other references to it are not known here.
+//! **Rule** A queue that has left all trees is reported ([`Hierarchy::take_left`]) instead of being released here,
+//! because other references to it are not known here.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5.
 //! **In the kernel** `bfq_sched_data`, `bfq_group`, `in_service_entity`, `next_in_service`.
 

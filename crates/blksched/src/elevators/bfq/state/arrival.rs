@@ -42,7 +42,7 @@ impl News {
 
 impl BfqQueue {
     #[inline(always)]
-    pub(crate) fn hear_of(&mut self, at: Arrival, rules: &Rules) -> News {
+    pub(crate) fn arrives(&mut self, at: Arrival, rules: &Rules) -> News {
         if rules.think_of == ThinkOf::AllRequests || (self.in_device() == 0 && !self.is_busy()) {
             self.habits.thought(at.ns, at.idle);
         }

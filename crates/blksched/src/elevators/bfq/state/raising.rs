@@ -145,16 +145,17 @@ impl Raising {
                 new.interactive_since = LONG_AGO;
                 soft_real_time(&mut new);
             }
-        // It is already raised and begins something new, so its time restarts; otherwise a second application would have
-        // only the time that the first one left.
+        // It is already raised and begins something new, so its time restarts; otherwise a second application would
+        // have only the time that the first one left.
         } else if at.interactive {
             new = new.interactive(at.lasts);
         } else if at.in_large_burst {
-            // Many queues that begin together are the workers of one service; raised, they would only delay each other, at
-            // the cost of idling for each.
+            // Many queues that begin together are the workers of one service; raised, they would only delay each other,
+            // at the cost of idling for each.
             new.kind = RaisingKind::None;
         } else if at.soft_real_time {
-            // The rest of its interactive raising is not lost: the queue returns to it when it is no longer soft real-time.
+            // The rest of its interactive raising is not lost: the queue returns to it when it is no longer soft
+            // real-time.
             if !self.is_soft_real_time() {
                 new.interactive_since = self.since;
                 soft_real_time(&mut new);

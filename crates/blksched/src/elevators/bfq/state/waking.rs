@@ -3,7 +3,8 @@
 //! **Rule** A queue is the waker of this one if one of its requests completed right before a request of this one
 //! arrived, three times within 128 idle times.
 //! **Origin** docs/behaviour/elevators-6.1.md#b9.
-//! **In the kernel** `waker_bfqq`, `woken_list`, `tentative_waker_bfqq`, `num_waker_detections`, `last_completed_rq_bfqq`.
+//! **In the kernel** `waker_bfqq`, `woken_list`, `tentative_waker_bfqq`, `num_waker_detections`,
+//! `last_completed_rq_bfqq`.
 
 use alloc::vec::Vec;
 

@@ -47,7 +47,7 @@ impl Bfq {
         self.queued += 1;
         self.elevator_queued += 1;
         let mut queue = &mut self.queues[q];
-        let news = queue.hear_of(at, &self.rules);
+        let news = queue.arrives(at, &self.rules);
         // A process with other requests in progress did not wait for another process before it sent this one, and the
         // service time measured would be that of several requests.
         let is_alone = queue.is_sync()
@@ -56,10 +56,10 @@ impl Bfq {
                 Measurable::EmptyQueue => queue.is_empty(),
             };
         if news.is_any() || is_alone {
-            self.obey_news(&mut call.apart(), q, news, is_alone);
+            self.apply_news(&mut call.apart(), q, news, is_alone);
             queue = &mut self.queues[q];
         }
-        if call.cx.is_heard() {
+        if call.cx.has_listener() {
             self.say_searched(&mut call.apart(), q, start);
             queue = &mut self.queues[q];
         }
@@ -95,7 +95,7 @@ impl Bfq {
     }
 
     #[inline(never)]
-    fn obey_news(&mut self, call: &mut Call<'_>, q: Qid, news: News, is_alone: bool) {
+    fn apply_news(&mut self, call: &mut Call<'_>, q: Qid, news: News, is_alone: bool) {
         if let Some(shortly) = news.has_short_ttime {
             self.changes_its_mind(call, q, shortly);
         }
@@ -138,7 +138,7 @@ impl Bfq {
     /// Inserts a request into the order by sector again; true if the next request changes.
     fn sort_in(&mut self, call: &mut Call<'_>, q: Qid, rq: RequestId) -> bool {
         let start = call.rq(rq).start;
-        if call.cx.is_heard() {
+        if call.cx.has_listener() {
             self.say_searched(call, q, start);
         }
         let choice = self.choice(self.device.last_position());

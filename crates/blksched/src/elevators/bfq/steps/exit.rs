@@ -44,7 +44,7 @@ impl Bfq {
         if served {
             self.take_out_of_service(call, q, Why::Gone);
         }
-        let run = if served { self.wish_if_queued() } else { Run::No };
+        let run = if served { self.run_if_queued() } else { Run::No };
         self.drop_plans(q);
         self.drop_process(call, q);
         run

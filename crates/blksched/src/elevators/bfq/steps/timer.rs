@@ -22,6 +22,6 @@ impl Bfq {
                 self.expire(call, q, Why::IdledInVain, Until::IdlingBegan);
             }
         }
-        self.wish_if_queued()
+        self.run_if_queued()
     }
 }

@@ -1,10 +1,9 @@
 //! A slice begins, gets its length, ends, and is charged.
 //!
 //! **Rule** The length counts from the first completion (`decide/slice_length.rs`). The rest of a slice shifts the next
-//! one ([`Residual`](crate::elevators::cfq::rules::Residual)); its group is charged (`decide/charge.rs`).
+//! one ([`Residual`](crate::elevators::cfq::rules::Residual)); its group is charged (`steps/charge.rs`).
 //! **Origin** docs/behaviour/elevators-2.5-2.6.md#c10 and #c12; docs/behaviour/elevators-4.20.md#x.10, #x.12 and #g.4.
-//! **In the kernel** `__cfq_set_active_queue`, `cfq_slice_expired`, `__cfq_slice_expired`, `cfq_set_prio_slice`,
-//! `cfq_group_served`.
+//! **In the kernel** `__cfq_set_active_queue`, `cfq_slice_expired`, `__cfq_slice_expired`, `cfq_set_prio_slice`.
 
 use crate::elevator::Cx;
 use crate::elevators::cfq::data::Cfq;

@@ -1,10 +1,10 @@
-//! Which parts of the queue are known to be inactive; `queue/steps/calm.rs` uses this.
+//! Which parts of the queue are known to be inactive; `queue/steps/fast_path.rs` uses this.
 
 use crate::time::Instant;
 
 /// What is known to be inactive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Calm {
+pub(crate) struct FastPath {
     /// Before this moment, issuing and completing need only consider the elevator and the request.
     pub(crate) until: Instant,
     /// The same for submitting bios of at most this many sectors; 0: no bio takes the short path.
@@ -13,7 +13,7 @@ pub(crate) struct Calm {
     pub(super) alone: u32,
 }
 
-impl Calm {
+impl FastPath {
     /// Unknown: it must be determined.
-    pub(super) const UNKNOWN: Calm = Calm { until: Instant::ZERO, sectors: 0, alone: 0 };
+    pub(super) const UNKNOWN: FastPath = FastPath { until: Instant::ZERO, sectors: 0, alone: 0 };
 }
