@@ -53,7 +53,7 @@ impl Answers {
     ///
     /// # Errors
     /// If they are invalid.
-    pub fn understand(&mut self, input: &[u8], asked: &mut impl Asked) -> Result<(), ReplyError> {
+    pub fn parse(&mut self, input: &[u8], asked: &mut impl Asked) -> Result<(), ReplyError> {
         if self.rest.is_empty() {
             let used = self.take(input, asked)?;
             self.rest.extend_from_slice(&input[used..]);

@@ -306,3 +306,32 @@ pub fn file_extents(file: &OwnedFd, start: u64, length: u64, most: usize) -> Vec
     }
     extents
 }
+
+/// What loses its cache as a whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// One file.
+    File(Identity),
+    /// A disk, with all its partitions.
+    Disk(String),
+    /// Nobody else's.
+    Own,
+}
+
+impl Place {
+    /// Whether it is the one of this back end.
+    pub fn is_the_place_of(&self, backend: &Backend) -> bool {
+        *self != Place::Own && *self == backend.place()
+    }
+}
+
+impl Backend {
+    /// What loses its cache together with it.
+    pub fn place(&self) -> Place {
+        match (self.identity, self.kind) {
+            (None, _) => Place::Own,
+            (Some(_), BackendKind::Device) => Place::Disk(self.disk.clone()),
+            (Some(identity), _) => Place::File(identity),
+        }
+    }
+}

@@ -138,9 +138,9 @@ pub enum ConnectionPhase {
     /// Requests come and go.
     Open,
     /// No more requests are read; those in flight are answered, and then it may be handed to another server.
-    Parting,
+    Quiescing,
     /// Nothing is in flight: it belongs to another server, or this one resumes it.
-    Parted,
+    Quiet,
     /// No more requests are read; those in flight are answered, and then it ends.
     Leaving,
     /// The client has gone: replies are dropped.
@@ -252,8 +252,8 @@ impl Connection {
     pub fn is_done(&self) -> bool {
         let idle = self.outstanding == 0 && self.tx.is_some() && !self.receives();
         match self.phase {
-            ConnectionPhase::Open | ConnectionPhase::Parted => false,
-            ConnectionPhase::Parting => idle && self.reading == NextBytes::Header,
+            ConnectionPhase::Open | ConnectionPhase::Quiet => false,
+            ConnectionPhase::Quiescing => idle && self.reading == NextBytes::Header,
             ConnectionPhase::Leaving | ConnectionPhase::Gone => idle,
         }
     }
@@ -262,8 +262,8 @@ impl Connection {
     pub fn is_heard(&self) -> bool {
         match self.phase {
             ConnectionPhase::Open => true,
-            ConnectionPhase::Parting => self.reading != NextBytes::Header,
-            ConnectionPhase::Parted | ConnectionPhase::Leaving | ConnectionPhase::Gone => false,
+            ConnectionPhase::Quiescing => self.reading != NextBytes::Header,
+            ConnectionPhase::Quiet | ConnectionPhase::Leaving | ConnectionPhase::Gone => false,
         }
     }
 

@@ -267,7 +267,7 @@ impl Hearing {
                 }
             }
             self.text.extend_from_slice(&chunk[..received.bytes]);
-            match self.understand() {
+            match self.parse() {
                 Some(true) => return Ok(true),
                 _ if received.bytes == 0 => return Ok(false),
                 _ => {}
@@ -276,7 +276,7 @@ impl Hearing {
     }
 
     /// Parses complete parts. True at the end; `None` if more must come.
-    fn understand(&mut self) -> Option<bool> {
+    fn parse(&mut self) -> Option<bool> {
         if !self.has_list {
             self.list()?;
             self.has_list = true;
@@ -401,19 +401,19 @@ mod tests {
 
     #[test]
     fn what_is_not_as_it_should_be_is_refused() {
-        let understood = |text: &str, sockets: VecDeque<OwnedFd>| {
+        let parsed = |text: &str, sockets: VecDeque<OwnedFd>| {
             let mut hearing = Hearing { text: text.as_bytes().to_vec(), sockets, ..Hearing::default() };
-            (hearing.understand(), hearing.has_list)
+            (hearing.parse(), hearing.has_list)
         };
         for text in ["", "no\n\n", "ok\nnbd tcp:127.0.0.1:1\n\n"] {
-            assert_eq!(understood(text, VecDeque::new()), (None, false), "{text}");
+            assert_eq!(parsed(text, VecDeque::new()), (None, false), "{text}");
         }
         let (ours, _) = UnixStream::pair().unwrap();
         let sockets = VecDeque::from([ours.into()]);
-        assert_eq!(understood("ok\ncellar tcp:127.0.0.1:1\n\n", sockets), (None, false));
+        assert_eq!(parsed("ok\ncellar tcp:127.0.0.1:1\n\n", sockets), (None, false));
         for text in ["ok\n\n", "ok\n\n{}\n", "ok\n\nyours"] {
-            assert_eq!(understood(text, VecDeque::new()), (None, true), "{text}");
+            assert_eq!(parsed(text, VecDeque::new()), (None, true), "{text}");
         }
-        assert_eq!(understood("ok\n\nyours?\n", VecDeque::new()), (Some(true), true));
+        assert_eq!(parsed("ok\n\nyours?\n", VecDeque::new()), (Some(true), true));
     }
 }

@@ -210,14 +210,14 @@ impl HandshakingClient {
         tls: Option<&Tls>,
     ) -> Next {
         match read {
-            Ok(true) => self.understand(exports, may_open, tls),
+            Ok(true) => self.parse(exports, may_open, tls),
             Ok(false) => Next::Wait,
             Err(()) => Next::Ends(End::Close),
         }
     }
 
     /// Parses what has arrived, as long as there is nothing to send.
-    fn understand(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool, tls: Option<&Tls>) -> Next {
+    fn parse(&mut self, exports: &[Export], may_open: &dyn Fn(usize) -> bool, tls: Option<&Tls>) -> Next {
         loop {
             let Role::Nbd(handshake) = &mut self.role else { return self.question() };
             let (used, step) = handshake.receive(&self.input, exports, may_open, &mut self.output);

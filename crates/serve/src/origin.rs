@@ -99,16 +99,16 @@ impl Drop for Place {
 /// newcomers win over clients that talk and never finish, and an origin displaces others only while it has less.
 pub fn displaced<T: Copy>(clients: impl Iterator<Item = (T, String, std::time::Instant)>) -> Option<T> {
     let mut origins: BTreeMap<String, (usize, std::time::Instant, T)> = BTreeMap::new();
-    for (client, origin, came) in clients {
-        let own = origins.entry(origin).or_insert((0, came, client));
+    for (client, origin, arrived) in clients {
+        let own = origins.entry(origin).or_insert((0, arrived, client));
         own.0 += 1;
-        if came < own.1 {
-            (own.1, own.2) = (came, client);
+        if arrived < own.1 {
+            (own.1, own.2) = (arrived, client);
         }
     }
     origins
         .into_values()
-        .max_by_key(|(count, came, _)| (*count, core::cmp::Reverse(*came)))
+        .max_by_key(|(count, arrived, _)| (*count, core::cmp::Reverse(*arrived)))
         .map(|(_, _, client)| client)
 }
 
@@ -162,7 +162,7 @@ mod tests {
         let at = |ms: u64| now + Duration::from_millis(ms);
         let talkers = (0..3).map(|nth| (nth, "a".to_owned(), at(nth)));
         let all = [(7, "b".to_owned(), now)].into_iter().chain(talkers);
-        assert_eq!(displaced(all), Some(0), "not b's, although it came as early");
+        assert_eq!(displaced(all), Some(0), "not b's, although it arrived as early");
         assert_eq!(displaced([(1, "a".to_owned(), at(5)), (2, "b".to_owned(), at(3))].into_iter()), Some(2));
         assert_eq!(displaced(std::iter::empty::<(u8, String, Instant)>()), None);
     }

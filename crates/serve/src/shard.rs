@@ -11,12 +11,11 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
-use blksched::{Catalogue, Choice, Delivery, InFlight, Instant, Next, Span, SubmitterId};
+use blksched::{Catalogue, Choice, Delivery, InFlight, Instant, Next, Span};
 use blksched_calls::LoggedQueue;
 use blksched_disks::Disk;
-use slab::Slab;
 
-use crate::connection::{Connection, Room};
+use crate::backend::Place;
 use crate::engine::{Engine, EngineEvent, Io, TransferPart};
 use crate::memory_back;
 use crate::orders::{Client, Order};
@@ -26,36 +25,44 @@ use crate::tenant::Tenant;
 use crate::turns::Turns;
 
 mod admission;
-mod apart;
 mod auto_depth;
 mod cancel;
+mod changes;
 mod clock;
+mod connections;
 mod device_time;
+mod disconnect;
 mod exports;
 mod extents;
-mod eyes;
 mod fair;
 mod files;
 mod finish;
+mod flights;
 mod flush;
+mod handover;
 mod health;
 mod issue;
 mod knobs;
-mod odd;
-mod part;
+mod metrics;
 mod receive;
+mod recording;
 mod reply;
+mod retry;
+mod segments;
 mod stall;
-mod stretch;
+mod submit;
+mod unaligned;
 mod work;
 
 use auto_depth::AutoDepth;
+pub(crate) use changes::Changes;
 use clock::Clock;
+use connections::Connections;
 use device_time::DeviceTime;
-use health::Place;
-pub(crate) use issue::Flight;
-pub(crate) use odd::Changes;
+use flights::Flights;
+use recording::Recording;
 pub(crate) use work::{Piece, Work};
+use work::{Requests, Segments};
 
 /// One disk, its tenants and their clients.
 pub struct Shard {
@@ -67,9 +74,9 @@ pub struct Shard {
     now: Instant,
     engine: Box<dyn Engine>,
     events: Vec<EngineEvent>,
-    connections: Slab<Connection>,
-    works: Slab<Work>,
-    pieces: Slab<Piece>,
+    connections: Connections,
+    requests: Requests,
+    segments: Segments,
     /// What keeps the tenants' shares, and which files can be written.
     setting: Setting,
     /// The texts written to the disk's `io.cost.qos` and `io.cost.model`.
@@ -82,10 +89,7 @@ pub struct Shard {
     depth: u32,
     /// Finds the depth; `None` if it is fixed.
     auto_depth: Option<AutoDepth>,
-    /// The commands in the device, by request number.
-    flights: Vec<Option<Flight>>,
-    /// Flushes in the queue that were not sent.
-    wished: Vec<u32>,
+    flights: Flights,
     deliveries: Vec<Delivery>,
     /// Lists for reuse.
     idle_parts: Vec<Vec<TransferPart>>,
@@ -93,24 +97,16 @@ pub struct Shard {
     model: Option<Box<dyn Disk>>,
     /// Completed requests that needed no engine.
     done: VecDeque<blksched::author::RequestId>,
-    /// Connections to look after before the turn ends, each once.
-    dirty: Vec<usize>,
     /// Tenants with changes that waited and may now begin.
     changed: Vec<usize>,
-    /// Connections whose next request waits for memory.
-    starved: Vec<usize>,
     /// Tenants of which something waits for caps, or for its time.
     held_up: Vec<usize>,
     /// When to check for stalled clients; `None` if none can have stalled.
     look: Option<Instant>,
-    next_submitter: u32,
     largest_piece: usize,
     /// When to free memory that idles.
     sweep: Option<Instant>,
-    /// How much each client may have in flight.
-    room: Room,
-    /// The recorder of events.
-    trace: Option<BlktraceFile>,
+    recording: Recording,
     /// Tenants being removed, and the caller that waits for it.
     removals: Vec<(usize, std::sync::mpsc::Sender<Result<String, String>>)>,
     orders: Receiver<Order>,
@@ -219,25 +215,20 @@ impl Shard {
             now: Instant::ZERO,
             engine,
             events: Vec::new(),
-            connections: Slab::new(),
-            works: Slab::new(),
-            pieces: Slab::new(),
-            flights: Vec::new(),
-            wished: Vec::new(),
+            connections: Connections::default(),
+            requests: Requests::default(),
+            segments: Segments::default(),
+            flights: Flights::default(),
             deliveries: Vec::new(),
             idle_parts: Vec::new(),
             model,
             done: VecDeque::new(),
-            dirty: Vec::new(),
             changed: Vec::new(),
-            starved: Vec::new(),
             held_up: Vec::new(),
             look: None,
             sweep: None,
-            next_submitter: 1,
             largest_piece,
-            room: Room::default(),
-            trace,
+            recording: Recording::new(trace),
             removals: Vec::new(),
             losses: channel(),
             orders,
@@ -269,7 +260,7 @@ impl Shard {
             }
             self.sync_everything()?;
             match self.ending.take() {
-                Some(Ending { how: How::HandOver(heir), .. }) => self.give(&heir),
+                Some(Ending { how: How::HandOver(heir), .. }) => self.hand_over(&heir),
                 _ => return Ok(()),
             }
         }
@@ -301,7 +292,7 @@ impl Shard {
 
     /// The longest time to wait.
     fn timeout(&mut self) -> Option<Duration> {
-        if !self.done.is_empty() || !self.dirty.is_empty() || !self.changed.is_empty() {
+        if !self.done.is_empty() || self.connections.are_dirty() || !self.changed.is_empty() {
             return Some(Duration::ZERO);
         }
         let now = self.now;
@@ -402,27 +393,15 @@ impl Shard {
                 Order::Stop => self.stop(How::Over),
                 Order::HandOver(heir) => self.stop(How::HandOver(heir)),
                 Order::GoOn => self.go_on(),
-                Order::Leave => self.leave_them(),
+                Order::Leave => self.leave_handed_over(),
             }
         }
         self.listen_for_orders();
     }
 
-    /// Stops reading requests; those in flight are answered.
-    fn stop(&mut self, how: How) {
-        let (by, parts) = (self.now + self.patience, matches!(how, How::HandOver(_)));
-        self.ending = Some(Ending { by, how });
-        for at in self.connection_numbers() {
-            match parts {
-                true => self.part(at),
-                false => self.leave(at),
-            }
-        }
-    }
-
     fn is_over(&self) -> bool {
         let Some(Ending { by, .. }) = &self.ending else { return false };
-        let idle = self.all_have_parted() && (self.lent || self.queue.queue().requests().is_empty());
+        let idle = self.connections.all_are_quiet() && (self.lent || self.queue.queue().requests().is_empty());
         // The device completes what it has, since its memory is lent.
         idle || (self.now >= *by && self.queue.queue().in_flight() == 0)
     }
@@ -443,16 +422,6 @@ impl Shard {
             }
         }
         all
-    }
-
-    fn connection_numbers(&self) -> Vec<usize> {
-        self.connections.iter().map(|(at, _)| at).collect()
-    }
-
-    fn fresh_submitter(&mut self) -> SubmitterId {
-        let submitter = SubmitterId(self.next_submitter);
-        self.next_submitter += 1;
-        submitter
     }
 }
 

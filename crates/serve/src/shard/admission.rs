@@ -35,19 +35,8 @@ impl Shard {
             line.push_back(at);
         }
         self.connections[at].waits_since.get_or_insert(self.now);
-        self.starved.push(at);
+        self.connections.starve(at);
         self.watch();
         false
-    }
-
-    /// It no longer waits; the one after it is looked after.
-    pub(super) fn leave_line(&mut self, at: usize) {
-        let tenant = self.connections[at].tenant;
-        self.connections[at].waits_since = None;
-        let line = &mut self.tenants[tenant].line;
-        if let Some(place) = line.iter().position(|&one| one == at) {
-            line.remove(place);
-            self.tenants[tenant].line.front().copied().into_iter().for_each(|next| self.attend(next));
-        }
     }
 }

@@ -24,7 +24,7 @@ impl Shard {
         // One that belongs to another server is watched until this one ends.
         let Some(connection) = self.connections.get_mut(at) else { return };
         connection.watch = Watch::Over;
-        self.attend(at);
+        self.connections.mark_dirty(at);
         if has_gone(&self.connections[at].socket) {
             self.hang_up(at);
             self.cancel(at);
@@ -34,7 +34,7 @@ impl Shard {
     /// Cancels what waits here.
     pub(super) fn cancel(&mut self, at: usize) {
         let tenant = self.connections[at].tenant;
-        let (works, pieces) = (&self.works, &self.pieces);
+        let (works, pieces) = (&self.requests, &self.segments);
         let is_its_own = |piece: u32| works[pieces[piece as usize].work as usize].connection == at;
         let mut taken = self.turns.take_back(tenant, is_its_own);
         let tenant = &mut self.tenants[tenant];

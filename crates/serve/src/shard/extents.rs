@@ -14,8 +14,8 @@ const EXTENTS: usize = 256;
 impl Shard {
     /// Asks for extents; those of memory are known at once.
     pub(super) fn ask_extents(&mut self, number: u32) {
-        let at = self.works[number as usize].connection;
-        let (tenant, (offset, end)) = (self.connections[at].tenant, self.works[number as usize].span);
+        let at = self.requests[number as usize].connection;
+        let (tenant, (offset, end)) = (self.connections[at].tenant, self.requests[number as usize].span);
         let length = end.min(self.tenants[tenant].export.size) - offset;
         // Compact replies count in 32 bits, and so do their requests.
         let extended = self.connections[at].reader.framing() == Framing::Extended;
@@ -34,14 +34,14 @@ impl Shard {
 
     /// The file system has answered.
     pub(super) fn extents_known(&mut self, number: u32, event: EngineEvent) {
-        self.works[number as usize].error = event.result.err().map(Errno::from_os);
+        self.requests[number as usize].error = event.result.err().map(Errno::from_os);
         let Io::Extents(_, _, extents) = event.io else { unreachable!("a question for extents came back as another") };
         self.tell_extents(number, extents);
     }
 
     /// What is known of whole blocks, cut to what was asked.
     fn tell_extents(&mut self, number: u32, mut extents: Vec<Extent>) {
-        let Work { request: Request { offset, length, .. }, span, .. } = self.works[number as usize];
+        let Work { request: Request { offset, length, .. }, span, .. } = self.requests[number as usize];
         let (mut skip, mut left) = (offset - span.0, length);
         for extent in &mut extents {
             let skipped = skip.min(extent.length);
@@ -49,7 +49,7 @@ impl Shard {
             (skip, left) = (skip - skipped, left - extent.length);
         }
         extents.retain(|extent| extent.length > 0);
-        self.works[number as usize].extents = extents;
+        self.requests[number as usize].extents = extents;
         self.ready(number);
     }
 }

@@ -5,6 +5,7 @@ use blksched::author::RequestId;
 use blksched::{Op, Span};
 
 use super::Shard;
+use super::flights::Payer;
 use super::work::Piece;
 use crate::backend::SECTOR;
 use crate::config::Shares;
@@ -12,15 +13,6 @@ use crate::turns::{Choice, CostKind, DataExtent};
 
 /// The tenant that asks for a flush pays for at least this much \[bytes\].
 const BLOCK: u64 = 4096;
-
-/// The tenant that pays for a part of a flush.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Payer {
-    tenant: usize,
-    /// How many of the flushes are its own.
-    asks: u32,
-    bytes: u64,
-}
 
 fn part_of(time: Span, part: u128, total: u128) -> Span {
     Span::from_ns(u64::try_from(u128::from(time.as_ns()) * part / total.max(1)).unwrap_or(u64::MAX))
@@ -37,17 +29,17 @@ impl Shard {
 
     /// The queue is done with a piece.
     pub(super) fn piece_ended(&mut self, piece: u32) {
-        let tenant = self.tenant_of_piece(piece);
+        let tenant = self.segments.tenant_of(piece);
         self.turns.end(self.now, tenant, self.kind(piece));
     }
 
     fn kind(&self, piece: u32) -> CostKind {
-        if self.pieces[piece as usize].op == Op::Flush { CostKind::Flush } else { CostKind::Data }
+        if self.segments[piece as usize].op == Op::Flush { CostKind::Flush } else { CostKind::Data }
     }
 
     fn enter(&mut self, piece: u32, tenant: usize) {
         if self.kind(piece) == CostKind::Flush {
-            self.wished.push(piece);
+            self.flights.expect_flush(piece);
         }
         self.enqueue(piece, tenant);
     }
@@ -70,15 +62,15 @@ impl Shard {
         };
         let mut last: Option<(Op, u64, usize)> = None;
         while let Some(number) = self.turns.first(tenant) {
-            let Piece { op, start, .. } = self.pieces[number as usize];
-            let length = self.pieces[number as usize].length();
+            let Piece { op, start, .. } = self.segments[number as usize];
+            let length = self.segments[number as usize].length();
             let before = last.map_or(0, |(_, _, before)| before);
             let follows = last.is_none_or(|(own, end, _)| own == op && op != Op::Flush && end == start.0);
             if !follows || (before > 0 && before + length > self.largest_piece) {
                 break;
             }
-            last = Some((op, start.0 + u64::from(self.pieces[number as usize].sectors), before + length));
-            let place = DataExtent { start: start.0, sectors: u64::from(self.pieces[number as usize].sectors) };
+            last = Some((op, start.0 + u64::from(self.segments[number as usize].sectors), before + length));
+            let place = DataExtent { start: start.0, sectors: u64::from(self.segments[number as usize].sectors) };
             self.turns.begin(tenant, self.kind(number), place);
             self.enter(number, tenant);
         }
@@ -90,7 +82,7 @@ impl Shard {
     pub(super) fn flush_payers(&mut self, flushes: &[u32]) -> Vec<Payer> {
         let mut payers: Vec<Payer> = Vec::new();
         for (tenant, one) in self.tenants.iter_mut().enumerate() {
-            let asks = flushes.iter().filter(|&&piece| self.pieces[piece as usize].tenant == tenant).count() as u32;
+            let asks = flushes.iter().filter(|&&piece| self.segments[piece as usize].tenant == tenant).count() as u32;
             let own = if one.backend.keeps_what_is_read() { 0 } else { core::mem::take(&mut one.unflushed) };
             let bytes = if asks > 0 { own.max(BLOCK) } else { own };
             if bytes > 0 {
@@ -104,10 +96,10 @@ impl Shard {
     pub(super) fn charge_flush(&mut self, payers: &[Payer], flushes: &[u32], took: Span) {
         let total: u64 = payers.iter().map(|payer| payer.bytes).sum();
         for &piece in flushes {
-            let tenant = self.pieces[piece as usize].tenant;
+            let tenant = self.segments[piece as usize].tenant;
             let Some(payer) = payers.iter().find(|payer| payer.tenant == tenant) else { continue };
             let (part, total) = (u128::from(payer.bytes), u128::from(total) * u128::from(payer.asks.max(1)));
-            let work = &self.works[self.pieces[piece as usize].work as usize];
+            let work = &self.requests[self.segments[piece as usize].work as usize];
             self.connections[work.connection].used.in_device += part_of(took, part, total);
         }
         for &Payer { tenant, asks, bytes } in payers {
@@ -125,15 +117,15 @@ impl Shard {
     /// of it, and no more: a request may be a part of one piece, whose other parts are other requests.
     pub(super) fn charge(&mut self, rq: RequestId, took: Span) {
         let queue = self.queue.queue();
-        let total = queue.tags(rq).map(|tag| u128::from(self.pieces[tag.0 as usize].sectors)).sum();
+        let total = queue.tags(rq).map(|tag| u128::from(self.segments[tag.0 as usize].sectors)).sum();
         let writes = queue.requests()[rq].op == Op::Write;
-        let (works, connections) = (&self.works, &mut self.connections);
+        let (works, connections) = (&self.requests, &mut self.connections);
         // A client exists until its last piece is over.
         let mut of_its_client = |piece: &Piece| {
             let part = part_of(took, u128::from(piece.sectors), total);
             connections[works[piece.work as usize].connection].used.in_device += part;
         };
-        let mut tags = queue.tags(rq).map(|tag| &self.pieces[tag.0 as usize]).peekable();
+        let mut tags = queue.tags(rq).map(|tag| &self.segments[tag.0 as usize]).peekable();
         while let Some(first @ Piece { tenant, sectors, .. }) = tags.next() {
             of_its_client(first);
             let (mut count, mut sectors) = (1, u128::from(*sectors));

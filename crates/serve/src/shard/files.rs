@@ -1,8 +1,11 @@
 //! Writing the `io` files of tenants and of the disk while the shard runs.
 
+use blksched::{Group, GroupId};
+
 use super::Shard;
 use crate::config::Shares;
 use crate::policies::{DISK, OF_DISK, OF_TENANT, WrittenFiles, switches_on};
+use crate::tenant::Tenant;
 
 impl Shard {
     /// Writes files at the start: the disk's own first, since io.cost must be on before a tenant's `io.weight` means
@@ -63,5 +66,14 @@ impl Shard {
             Some((file, _)) => Err(format!("{file} is written: it needs the scheduler's shares")),
             None => Ok(()),
         }
+    }
+
+    /// Tells the scheduler a tenant's weight, and the turns its priority too.
+    pub(super) fn tell_weight(&mut self, at: usize) {
+        let Tenant { group, share, .. } = &self.tenants[at];
+        let told = Group { parent: GroupId::ROOT, weight: share.weight, leaf_weight: share.weight };
+        self.turns.set_share(at, share.weight, self.tenants[at].priority());
+        let result = self.queue.set_group(self.now, *group, told);
+        debug_assert!(result.is_ok(), "{result:?}");
     }
 }

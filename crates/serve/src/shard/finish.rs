@@ -8,8 +8,7 @@ use blksched_nbd::{Command as Asked, Errno, Speed};
 use rustix::io::Errno as Os;
 
 use super::auto_depth::{CommandSort, Like};
-use super::issue::{Flight, Modelled, Suspect};
-use super::work::ChangeStage;
+use super::flights::{Flight, Modelled, Suspect};
 use super::{Shard, flush};
 use crate::backend::Store;
 use crate::engine::{Allocation, EngineEvent, Io, Stable, TransferPart};
@@ -27,7 +26,7 @@ impl Shard {
     /// An operation on a back end has completed.
     pub(super) fn disk_did(&mut self, number: u32, event: EngineEvent) {
         let rq = RequestId::from_index(number);
-        if let Some(flight) = &mut self.flights[rq.index()] {
+        if let Some(flight) = self.flights.get_mut(rq) {
             flight.left -= 1;
         }
         let EngineEvent { io, result, .. } = event;
@@ -38,7 +37,7 @@ impl Shard {
             }
             Io::Sync(file) => {
                 let failed = result.err();
-                match self.flights[rq.index()].as_ref().map(|flight| flight.command.op) {
+                match self.flights.get(rq).map(|flight| flight.command.op) {
                     Some(Op::Flush) => self.synced(rq, &file, failed),
                     _ => self.synced_after(rq, failed),
                 }
@@ -58,7 +57,7 @@ impl Shard {
             Err(code) => [Os::INTR, Os::AGAIN].map(Os::raw_os_error).contains(&code),
         };
         let writes = matches!(io, Io::Write(..));
-        let tried = self.flights[rq.index()].as_mut().map_or(1, |flight| core::mem::replace(&mut flight.tried, 1));
+        let tried = self.flights.get_mut(rq).map_or(1, |flight| core::mem::replace(&mut flight.tried, 1));
         if again && tried == 0 {
             // Tries once more: the error of what was short then gives the reason.
             self.give_engine(rq, io);
@@ -75,12 +74,12 @@ impl Shard {
             Tried::Again => return,
             Tried::Ended(io, failed) => (io, failed),
         };
-        self.fail(rq, failed);
+        self.flights.fail(rq, failed);
         let (Io::Read(_, _, parts) | Io::Write(_, _, parts, _)) = io else { return };
         if writes && (!through || failed.is_some()) {
             // One request may contain neighbouring ranges of one file that belong to several tenants.
             for part in &parts {
-                let tenant = self.tenant_of_piece(part.piece);
+                let tenant = self.segments.tenant_of(part.piece);
                 self.tenants[tenant].stability.unsynced = true;
             }
         }
@@ -93,7 +92,7 @@ impl Shard {
     /// A write that was to be stable has failed: was it the write, or the flush with which the device may have lost its
     /// cache? The same write without that promise tells.
     fn suspect(&mut self, rq: RequestId, io: Io, failed: Option<Errno>) -> Tried {
-        let Some(flight) = &mut self.flights[rq.index()] else { return Tried::Ended(io, failed) };
+        let Some(flight) = self.flights.get_mut(rq) else { return Tried::Ended(io, failed) };
         match io {
             Io::Write(file, at, parts, Stable::Now) if failed == Some(Errno::Io) => {
                 flight.suspect = Suspect::Flush;
@@ -103,7 +102,7 @@ impl Shard {
             Io::Write(_, _, ref parts, Stable::Later) if flight.suspect == Suspect::Flush => {
                 flight.suspect = Suspect::Nothing;
                 if failed.is_none() {
-                    let tenants: Vec<usize> = parts.iter().map(|part| self.tenant_of_piece(part.piece)).collect();
+                    let tenants: Vec<usize> = parts.iter().map(|part| self.segments.tenant_of(part.piece)).collect();
                     tenants.into_iter().for_each(|at| self.sync_failed(at, Os::IO.raw_os_error()));
                 }
                 Tried::Ended(io, failed.or(Some(Errno::Io)))
@@ -115,8 +114,8 @@ impl Shard {
     /// Data stays with its pieces until these are answered: a write may have to be repeated.
     pub(super) fn back_to_pieces(&mut self, mut parts: Vec<TransferPart>) {
         for TransferPart { piece: number, buffer, .. } in parts.drain(..) {
-            let tenant = self.tenant_of_piece(number);
-            let piece = &mut self.pieces[number as usize];
+            let tenant = self.segments.tenant_of(number);
+            let piece = &mut self.segments[number as usize];
             match piece.op {
                 Op::Read | Op::Write => piece.buffer = Some(buffer),
                 // Zeroes of a longer request: its next range has others.
@@ -128,7 +127,7 @@ impl Shard {
 
     fn allocated(&mut self, rq: RequestId, io: Io, what: Allocation, result: Result<usize, i32>) {
         let piece = self.piece_of(rq);
-        let tenant = self.tenant_of_piece(piece);
+        let tenant = self.segments.tenant_of(piece);
         self.tenants[tenant].stability.unsynced = true;
         let Err(code) = result else {
             self.sync_after(rq);
@@ -136,16 +135,16 @@ impl Shard {
         };
         let unknown = [Os::OPNOTSUPP, Os::NOSYS, Os::INVAL].map(Os::raw_os_error).contains(&code);
         match (unknown, self.asked(piece), what) {
-            (false, ..) => self.fail(rq, Some(Errno::from_os(code))),
+            (false, ..) => self.flights.fail(rq, Some(Errno::from_os(code))),
             // A hint that is not supported here.
             (true, Asked::Trim(_), _) => {}
             (true, Asked::WriteZeroes { .. }, Allocation::Punch) => {
                 let Io::Allocate(file, _, offset, length) = io else { return };
                 self.give_engine(rq, Io::Allocate(file, Allocation::Zero, offset, length));
             }
-            (true, Asked::WriteZeroes { speed: Speed::Fast, .. }, _) => self.fail(rq, Some(Errno::NotSup)),
+            (true, Asked::WriteZeroes { speed: Speed::Fast, .. }, _) => self.flights.fail(rq, Some(Errno::NotSup)),
             _ => {
-                if let Some(flight) = &self.flights[rq.index()] {
+                if let Some(flight) = self.flights.get(rq) {
                     self.write_zeroes(flight.command.command());
                 }
             }
@@ -161,16 +160,16 @@ impl Shard {
             self.sync_failed(at, code);
         }
         let failed = failed.map(Errno::from_os);
-        let Some(flight) = &self.flights[rq.index()] else { return };
+        let Some(flight) = self.flights.get(rq) else { return };
         let took = self.now.since(flight.since);
         let usual = self.turns.usual(at, CostKind::Flush);
         let pause = flush::pause(took, usual, self.tenants[at].share.weight, self.rivals(at));
         self.tenants[at].flushes_from = self.now + pause;
-        let Some(flight) = &self.flights[rq.index()] else { return };
+        let Some(flight) = self.flights.get(rq) else { return };
         for number in flight.flushes.clone() {
-            if failed.is_some() && self.tenant_of_piece(number) == at {
+            if failed.is_some() && self.segments.tenant_of(number) == at {
                 // The others' flushes did not fail: the queue need not know.
-                self.works[self.pieces[number as usize].work as usize].error = failed;
+                self.requests[self.segments[number as usize].work as usize].error = failed;
             }
         }
     }
@@ -178,40 +177,33 @@ impl Shard {
     /// The sync after a change that must be stable is over. If it failed, it may have consumed the only report of what
     /// else was lost.
     fn synced_after(&mut self, rq: RequestId, failed: Option<i32>) {
-        self.fail(rq, failed.map(Errno::from_os));
+        self.flights.fail(rq, failed.map(Errno::from_os));
         if let Some(code) = failed {
-            self.sync_failed(self.tenant_of_piece(self.piece_of(rq)), code);
-        }
-    }
-
-    /// The present try has failed.
-    pub(super) fn fail(&mut self, rq: RequestId, failed: Option<Errno>) {
-        if let (Some(flight), Some(errno)) = (&mut self.flights[rq.index()], failed) {
-            flight.error.get_or_insert(errno);
+            self.sync_failed(self.segments.tenant_of(self.piece_of(rq)), code);
         }
     }
 
     /// A piece failed by itself.
     pub(super) fn blame(&mut self, piece: u32, errno: Errno) {
-        let tenant = self.tenant_of_piece(piece);
+        let tenant = self.segments.tenant_of(piece);
         self.tenants[tenant].used.errors += 1;
-        let what = match self.pieces[piece as usize].op {
+        let what = match self.segments[piece as usize].op {
             Op::Read => "read",
             Op::Write => "write",
             _ => "discard",
         };
         self.note_error(tenant, errno.code() as i32, what);
-        self.works[self.pieces[piece as usize].work as usize].error.get_or_insert(errno);
+        self.requests[self.segments[piece as usize].work as usize].error.get_or_insert(errno);
     }
 
     /// Completes what the disk model has done by now.
     pub(super) fn finish_modelled(&mut self) {
         while let Some(finished) = self.model.as_mut().and_then(|model| model.finish(self.now)) {
             if finished.outcome != blksched_disks::CommandOutcome::Ok {
-                self.fail(finished.rq, Some(Errno::Io));
+                self.flights.fail(finished.rq, Some(Errno::Io));
                 self.model_lost_its_cache(finished.rq);
             }
-            if let Some(flight) = &mut self.flights[finished.rq.index()] {
+            if let Some(flight) = self.flights.get_mut(finished.rq) {
                 flight.modelled = Modelled::Through;
             }
             self.complete_if_done(finished.rq);
@@ -220,7 +212,7 @@ impl Shard {
 
     /// If it was a flush that failed, then all tenants of a modelled disk have lost what was in its cache.
     fn model_lost_its_cache(&mut self, rq: RequestId) {
-        if self.flights[rq.index()].as_ref().is_some_and(|flight| flight.command.op == Op::Flush) {
+        if self.flights.get(rq).is_some_and(|flight| flight.command.op == Op::Flush) {
             (0..self.tenants.len()).for_each(|at| self.sync_failed(at, Os::IO.raw_os_error()));
         }
     }
@@ -228,7 +220,7 @@ impl Shard {
     pub(super) fn complete_if_done(&mut self, rq: RequestId) {
         let over = |flight: &Flight| flight.left == 0 && flight.modelled == Modelled::Through;
         // In memory without a model, each try is over at once.
-        while self.flights[rq.index()].as_ref().is_some_and(over) {
+        while self.flights.get(rq).is_some_and(over) {
             if self.is_settled(rq) {
                 self.done.push_back(rq);
                 return;
@@ -238,7 +230,7 @@ impl Shard {
 
     /// Tells the queue that the device is done with a command.
     pub(super) fn complete(&mut self, rq: RequestId) {
-        let Some(flight) = self.flights[rq.index()].take() else { return };
+        let Some(flight) = self.flights.take(rq) else { return };
         let outcome = if flight.error.is_some() { Outcome::Failed } else { Outcome::Ok };
         let took = self.device_time.end(self.now, flight.mark);
         self.learn_depth(&flight);
@@ -246,10 +238,8 @@ impl Shard {
             Op::Flush => self.charge_flush(&flight.payers, &flight.flushes, took),
             _ => self.charge(rq, took),
         }
-        if let Some(trace) = &mut self.trace {
-            let error = flight.error.map_or(0, |errno| errno.code() as u16);
-            trace.completed(self.now, &self.queue.queue().requests()[rq], error);
-        }
+        let error = flight.error.map_or(0, |errno| errno.code() as u16);
+        self.recording.completed(self.now, &self.queue.queue().requests()[rq], error);
         self.queue.complete(self.now, flight.command, outcome);
     }
 
@@ -268,37 +258,5 @@ impl Shard {
         let like = Like::of(kind, flight.command.sectors);
         auto.done(self.now, like, took, flight.in_flight, self.turns.somebody_waits());
         self.depth = auto.depth();
-    }
-
-    /// A bio is complete.
-    pub(super) fn piece_done(&mut self, number: u32, outcome: Outcome) {
-        let of = self.pieces[number as usize].work;
-        let work = &mut self.works[of as usize];
-        work.left -= 1;
-        if outcome == Outcome::Failed {
-            work.error.get_or_insert(Errno::Io);
-        }
-        if work.left > 0 {
-            return;
-        }
-        if matches!(work.stage, ChangeStage::Edges | ChangeStage::EdgesBack) && self.edges_done(of) {
-            return;
-        }
-        let work = &self.works[of as usize];
-        let stretches = work.covered > 0 && work.error.is_none();
-        if !(stretches && self.next_stretch(of)) {
-            self.ready(of);
-        }
-    }
-
-    /// A work is done: its client is answered before the turn ends.
-    pub(super) fn ready(&mut self, number: u32) {
-        self.end_change(number);
-        if self.promises_too_much(&self.works[number as usize]) {
-            self.works[number as usize].error.get_or_insert(Errno::Io);
-        }
-        let at = self.works[number as usize].connection;
-        self.connections[at].ready.push_back(number);
-        self.attend(at);
     }
 }

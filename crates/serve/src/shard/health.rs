@@ -9,7 +9,7 @@ use blksched::Instant;
 
 use super::Shard;
 use super::work::Work;
-use crate::backend::{Backend, BackendKind};
+use crate::backend::Place;
 use crate::health::{LastError, named};
 use crate::tenant::TenantLife;
 
@@ -54,11 +54,11 @@ impl Shard {
     /// Since when each tenant's oldest command has been in the device.
     pub(super) fn oldest_commands(&self) -> Vec<Option<Instant>> {
         let mut oldest: Vec<Option<Instant>> = vec![None; self.tenants.len()];
-        for flight in self.flights.iter().flatten() {
+        for flight in self.flights.iter() {
             let tags = self.queue.queue().tags(flight.command.rq).map(|tag| tag.0 as u32);
             for piece in tags.chain(flight.flushes.iter().copied()) {
                 // The queue's own flushes have no piece.
-                let Some(piece) = self.pieces.get(piece as usize) else { continue };
+                let Some(piece) = self.segments.get(piece as usize) else { continue };
                 let own = &mut oldest[piece.tenant];
                 *own = Some(own.map_or(flight.since, |since| since.min(flight.since)));
             }
@@ -69,33 +69,5 @@ impl Shard {
     /// The text of a tenant's `health`.
     pub(super) fn health_of(&self, at: usize) -> String {
         self.tenants[at].health.shown(self.now, self.oldest_commands()[at])
-    }
-}
-
-/// What loses its cache as a whole.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// One file.
-    File(crate::backend::Identity),
-    /// A disk, with all its partitions.
-    Disk(String),
-    /// Nobody else's.
-    Own,
-}
-
-impl Place {
-    fn is_the_place_of(&self, backend: &Backend) -> bool {
-        *self != Place::Own && *self == backend.place()
-    }
-}
-
-impl Backend {
-    /// What loses its cache together with it.
-    pub(super) fn place(&self) -> Place {
-        match (self.identity, self.kind) {
-            (None, _) => Place::Own,
-            (Some(_), BackendKind::Device) => Place::Disk(self.disk.clone()),
-            (Some(identity), _) => Place::File(identity),
-        }
     }
 }

@@ -1,13 +1,11 @@
 //! The issue path: a command of the queue becomes I/O on a back end.
 
 use blksched::author::RequestId;
-use blksched::{Command, InFlight, Instant, Op, Span};
+use blksched::{Command, InFlight, Op, Span};
 use blksched_nbd::{Command as Asked, Errno, Holes};
 
 use super::Piece;
-use super::apart::Tries;
-use super::device_time::Mark;
-use super::fair::Payer;
+use super::flights::{Flight, Modelled, Suspect, Tries};
 use super::{Shard, Token};
 use crate::backend::Store;
 use crate::engine::{Allocation, Io, TransferPart};
@@ -18,68 +16,16 @@ use crate::tenant::Tenant;
 /// check makes it longer again; so may what the kernel already had, however often it were checked.
 const LOOK: Span = Span::from_ms(4);
 
-/// A command in the device.
-pub struct Flight {
-    /// The command, and the queue's token for its end.
-    pub command: InFlight,
-    /// When the device got it.
-    pub since: Instant,
-    /// The same, in the device's own time.
-    pub mark: Mark,
-    /// How many commands the device had then, this one included.
-    pub in_flight: u32,
-    /// How many operations of the engine are not done.
-    pub left: u32,
-    /// Whether the disk model is still busy with it.
-    pub modelled: Modelled,
-    /// Its error.
-    pub error: Option<Errno>,
-    /// How often a short transfer was retried.
-    pub tried: u32,
-    /// What a failed write may mean beyond itself.
-    pub suspect: Suspect,
-    /// How much of it is tried at once.
-    pub tries: Tries,
-    /// The flushes that it covers.
-    pub flushes: Vec<u32>,
-    /// The tenants that pay for them.
-    pub payers: Vec<Payer>,
-}
-
-/// What the failure of a write that was to be stable may mean.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Suspect {
-    /// Nothing beyond itself.
-    Nothing,
-    /// The device's flush failed, and not the write: it is being written without one.
-    Flush,
-}
-
-/// The state of a command in the disk model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Modelled {
-    /// Still in it.
-    Busy,
-    /// Done with it, or there is no model.
-    Through,
-}
-
 impl Shard {
     /// Sends a command to the device.
     pub(super) fn start(&mut self, token: InFlight) {
         let command = token.command();
-        if let Some(trace) = &mut self.trace {
-            trace.issued(self.now, &command);
-        }
-        let at = command.rq.index();
-        if at >= self.flights.len() {
-            self.flights.resize_with(at + 1, || None);
-        }
+        self.recording.issued(self.now, &command);
         let modelled = self.give_model(command);
-        let flushes = if command.op == Op::Flush { core::mem::take(&mut self.wished) } else { Vec::new() };
+        let flushes = if command.op == Op::Flush { self.flights.take_flushes() } else { Vec::new() };
         let (since, mark) = (self.now, self.device_time.begin(self.now));
         let (tries, payers) = (Tries::Whole, if flushes.is_empty() { Vec::new() } else { self.flush_payers(&flushes) });
-        self.flights[at] = Some(Flight {
+        let flight = Flight {
             command: token,
             since,
             mark,
@@ -92,7 +38,8 @@ impl Shard {
             tries,
             flushes,
             payers,
-        });
+        };
+        self.flights.begin(command.rq, flight);
         match command.op {
             Op::Read | Op::Write => self.transfer(command, None),
             // Zeroes to be written are sent as data, so that they merge; see `receive`.
@@ -115,21 +62,21 @@ impl Shard {
         let mut parts = self.idle_parts.pop().unwrap_or_default();
         let numbers = self.queue.queue().tags(command.rq).map(|tag| tag.0 as u32);
         for number in numbers.filter(|&number| only.is_none_or(|only| only == number)) {
-            let piece = &mut self.pieces[number as usize];
+            let piece = &mut self.segments[number as usize];
             let length = piece.length();
             let buffer = piece.buffer.take().expect("a piece has its buffer until it is issued");
             parts.push(TransferPart { piece: number, buffer, length });
         }
         if let Some(part) = parts.last_mut() {
             // A file that ends within a block still ends there.
-            let Piece { tenant, start, .. } = self.pieces[part.piece as usize];
+            let Piece { tenant, start, .. } = self.segments[part.piece as usize];
             let end = self.tenants[tenant].offset(start) + part.length as u64;
             part.length -= end.saturating_sub(self.tenants[tenant].export.size) as usize;
         }
-        let tenant = self.tenant_of_piece(parts[0].piece);
+        let tenant = self.segments.tenant_of(parts[0].piece);
         if command.op == Op::Write && !self.is_whole(tenant) {
             // A write would extend the file again, with zeroes instead of its old data.
-            self.fail(command.rq, Some(Errno::Io));
+            self.flights.fail(command.rq, Some(Errno::Io));
             self.back_to_pieces(parts);
             return;
         }
@@ -170,7 +117,7 @@ impl Shard {
     /// Discards a range, or makes it zero.
     fn discard(&mut self, command: Command) {
         let piece = self.piece_of(command.rq);
-        let tenant = self.tenant_of_piece(piece);
+        let tenant = self.segments.tenant_of(piece);
         let offset = self.tenants[tenant].offset(command.start);
         let length = u64::from(command.sectors) * crate::backend::SECTOR;
         let what = match self.asked(piece) {
@@ -192,7 +139,7 @@ impl Shard {
     /// Writes zeroes as data.
     pub(super) fn write_zeroes(&mut self, command: Command) {
         let piece = self.piece_of(command.rq);
-        let tenant = self.tenant_of_piece(piece);
+        let tenant = self.segments.tenant_of(piece);
         let length = command.sectors as usize * crate::backend::SECTOR as usize;
         let offset = self.tenants[tenant].offset(command.start);
         let tenant = &mut self.tenants[tenant];
@@ -207,8 +154,8 @@ impl Shard {
 
     /// Makes everything stable that the flushes of this command cover: each back end once.
     fn sync(&mut self, rq: RequestId) {
-        let Some(flight) = &self.flights[rq.index()] else { return };
-        let mut tenants: Vec<usize> = flight.flushes.iter().map(|&piece| self.tenant_of_piece(piece)).collect();
+        let Some(flight) = self.flights.get(rq) else { return };
+        let mut tenants: Vec<usize> = flight.flushes.iter().map(|&piece| self.segments.tenant_of(piece)).collect();
         tenants.sort_unstable();
         tenants.dedup();
         for at in tenants {
@@ -224,24 +171,20 @@ impl Shard {
 
     /// The change must be stable before the reply, which needs a sync of its own.
     pub(super) fn sync_after(&mut self, rq: RequestId) {
-        if !self.flights[rq.index()].as_ref().is_some_and(|flight| flight.command.fua) {
+        if !self.flights.get(rq).is_some_and(|flight| flight.command.fua) {
             return;
         }
-        let tenant = self.tenant_of_piece(self.piece_of(rq));
+        let tenant = self.segments.tenant_of(self.piece_of(rq));
         let Store::File(file, _) = &self.tenants[tenant].backend.store else { return };
         let io = Io::Sync(file.clone());
         self.give_engine(rq, io);
     }
 
     pub(super) fn give_engine(&mut self, rq: RequestId, io: Io) {
-        if let Some(flight) = &mut self.flights[rq.index()] {
+        if let Some(flight) = self.flights.get_mut(rq) {
             flight.left += 1;
         }
         self.engine.submit(Token::Disk(rq.index() as u32).pack(), io);
-    }
-
-    pub(super) fn tenant_of_piece(&self, piece: u32) -> usize {
-        self.pieces[piece as usize].tenant
     }
 
     /// The piece of a command that never merges.
@@ -250,6 +193,6 @@ impl Shard {
     }
 
     pub(super) fn asked(&self, piece: u32) -> Asked {
-        self.works[self.pieces[piece as usize].work as usize].request.command
+        self.requests[self.segments[piece as usize].work as usize].request.command
     }
 }

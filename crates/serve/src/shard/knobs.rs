@@ -1,7 +1,7 @@
 //! The settings that can be read and changed while the shard runs, under the names that sysfs would have.
 
 use blksched::tunables::{Knob, Unit};
-use blksched::{Class, Group, GroupId, Priority};
+use blksched::{Class, Priority};
 use blksched_text::did_you_mean;
 use blksched_text::units::number_or_letter;
 
@@ -230,15 +230,6 @@ impl Shard {
             _ => return Err(None),
         }
         Ok(())
-    }
-
-    /// Tells the scheduler a tenant's weight, and the turns its priority too.
-    pub(super) fn tell_weight(&mut self, at: usize) {
-        let Tenant { group, share, .. } = &self.tenants[at];
-        let told = Group { parent: GroupId::ROOT, weight: share.weight, leaf_weight: share.weight };
-        self.turns.set_share(at, share.weight, self.tenants[at].priority());
-        let result = self.queue.set_group(self.now, *group, told);
-        debug_assert!(result.is_ok(), "{result:?}");
     }
 
     fn tenant_called(&self, name: &str) -> Option<usize> {

@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use blksched::{Delivery, Op, Submitted};
+use blksched::Op;
 use blksched_nbd::{Command, Errno, Limits, Parsed, Request, RequestReader};
-use rustix::net::Shutdown;
 
 use super::work::{Piece, Work};
 use super::{How, Shard, Token};
@@ -14,7 +13,7 @@ use crate::buffer::{Buffer, Pool};
 use crate::connection::{Attention, Connection, ConnectionPhase, Habit, INBOX, Inbox, NextBytes, WaitsFor, Watch, Who};
 use crate::engine::{EngineEvent, Fill, HURRIED, Io, Until};
 use crate::orders::Client;
-use crate::tenant::{Tenant, TenantLife, TenantUse};
+use crate::tenant::{TenantLife, TenantUse};
 use crate::tx_queue::TxQueue;
 use crate::{AUDIT, log_limit};
 
@@ -27,7 +26,7 @@ impl Shard {
     /// A new client.
     pub(super) fn attach(&mut self, client: Client) {
         let Client { who, socket, session, ahead, place } = client;
-        let submitter = self.fresh_submitter();
+        let submitter = self.connections.fresh_submitter();
         let tenant = &mut self.tenants[session.export];
         // What is lent must not be used.
         if tenant.life != TenantLife::Here || self.lent {
@@ -45,9 +44,7 @@ impl Shard {
             return;
         }
         tenant.connections += 1;
-        if let Some(trace) = &mut self.trace {
-            trace.process(self.now, submitter, &tenant.export.name);
-        }
+        self.recording.process(self.now, submitter, &tenant.export.name);
         let mut inbox = Inbox::new(Pool::apart(INBOX));
         inbox.preload(&ahead);
         let reader = RequestReader::new(session.framing, Limits::of(&tenant.export, session.allocation));
@@ -83,11 +80,11 @@ impl Shard {
             _place: place,
         });
         self.watch_socket(at);
-        self.attend(at);
+        self.connections.mark_dirty(at);
         if let Some(ending) = &self.ending {
             match ending.how {
                 How::Over => self.leave(at),
-                How::HandOver(_) => self.part(at),
+                How::HandOver(_) => self.quiesce(at),
             }
         }
     }
@@ -101,37 +98,37 @@ impl Shard {
         }
         let count = event.result.unwrap_or(0);
         self.connections[at].inbox.returned(buffer, count);
-        self.attend(at);
+        self.connections.mark_dirty(at);
         if event.result == Err(HURRIED) {
             return;
         }
         if count == 0 {
-            self.depart(at);
+            self.stop_reading(at);
             return;
         }
         self.connections[at].heard_at = self.now;
-        self.understand(at);
+        self.parse(at);
     }
 
     /// Data of a write was received directly into its piece.
     fn filled(&mut self, at: usize, piece: u32, buffer: Buffer, result: Result<usize, i32>) {
-        self.pieces[piece as usize].buffer = Some(buffer);
-        self.attend(at);
+        self.segments[piece as usize].buffer = Some(buffer);
+        self.connections.mark_dirty(at);
         let NextBytes::Data { work, filled, .. } = self.connections[at].reading else { return };
         match result {
             _ if !self.connections[at].is_heard() => self.abandon_data(at),
             Err(HURRIED) => {}
-            Ok(0) | Err(_) => self.depart(at),
+            Ok(0) | Err(_) => self.stop_reading(at),
             Ok(count) => {
                 self.connections[at].heard_at = self.now;
-                self.came(at, work, piece, filled + count);
-                self.understand(at);
+                self.data_arrived(at, work, piece, filled + count);
+                self.parse(at);
             }
         }
     }
 
     /// Processes as much as has arrived and there is room for.
-    pub(super) fn understand(&mut self, at: usize) {
+    pub(super) fn parse(&mut self, at: usize) {
         while self.connections[at].is_heard() && self.step(at) {}
     }
 
@@ -145,6 +142,7 @@ impl Shard {
     }
 
     fn header(&mut self, at: usize) -> bool {
+        let room = self.connections.room();
         let connection = &mut self.connections[at];
         connection.waits_for = WaitsFor::Bytes;
         // A client that waits for room must have something to wait with: only its own replies wake it, and only a
@@ -152,7 +150,7 @@ impl Shard {
         if connection.inbox.unread().is_empty() {
             return false;
         }
-        if !connection.takes_more(self.room) {
+        if !connection.takes_more(room) {
             connection.waits_for = WaitsFor::Room;
             return false;
         }
@@ -187,7 +185,7 @@ impl Shard {
         connection.outstanding += 1;
         connection.questions += work.asks_for_extents();
         self.tenants[connection.tenant].outstanding += 1;
-        self.works.insert(work) as u32
+        self.requests.insert(work)
     }
 
     fn begin(&mut self, at: usize, request: Request, payload: u32) {
@@ -207,15 +205,15 @@ impl Shard {
             }
             Command::Write(_) => {
                 self.cut(number, Op::Write);
-                let piece = self.works[number as usize].first.expect("a request has a length");
+                let piece = self.requests[number as usize].first.expect("a request has a length");
                 debug_assert_eq!(u64::from(payload), request.length);
-                let filled = (request.offset - self.works[number as usize].span.0) as usize;
+                let filled = (request.offset - self.requests[number as usize].span.0) as usize;
                 self.connections[at].reading = NextBytes::Data { work: number, piece, filled };
                 self.watch();
             }
             Command::Flush => self.flush(number),
             Command::Trim(_) | Command::WriteZeroes { .. } => self.begin_change(number),
-            Command::Cache => self.begin_stretches(number),
+            Command::Cache => self.begin_segments(number),
             Command::BlockStatus { .. } => self.ask_extents(number),
             Command::Disconnect | Command::Unknown(_) => unreachable!("the reader refuses it"),
         }
@@ -223,39 +221,32 @@ impl Shard {
 
     /// Divides a work into pieces, each with its buffer.
     fn cut(&mut self, number: u32, op: Op) {
-        let (offset, end) = self.works[number as usize].span;
+        let (offset, end) = self.requests[number as usize].span;
         let length = end - offset;
-        let connection = &mut self.connections[self.works[number as usize].connection];
+        let connection = &mut self.connections[self.requests[number as usize].connection];
         let tenant = connection.tenant;
         connection.held += length;
-        self.works[number as usize].holds = length;
+        self.requests[number as usize].holds = length;
         let mut done = 0;
         while done < length {
             let count = (length - done).min(self.largest_piece as u64);
             let buffer = self.tenants[tenant].pool.take(count as usize);
             let start = self.tenants[tenant].sector(offset + done);
             let sectors = (count / SECTOR) as u32;
-            self.add_piece(number, Piece { work: number, tenant, next: None, op, start, sectors, buffer });
+            self.requests.add(
+                &mut self.segments,
+                number,
+                Piece { work: number, tenant, next: None, op, start, sectors, buffer },
+            );
             done += count;
         }
     }
 
-    pub(super) fn add_piece(&mut self, number: u32, piece: Piece) -> u32 {
-        let added = self.pieces.insert(piece) as u32;
-        let work = &mut self.works[number as usize];
-        match work.last.replace(added) {
-            Some(before) => self.pieces[before as usize].next = Some(added),
-            None => work.first = Some(added),
-        }
-        work.left += 1;
-        added
-    }
-
     /// Data of a write arrive.
     fn data(&mut self, at: usize, work: u32, piece: u32, filled: usize) -> bool {
-        let wanted = self.wanted(work, &self.pieces[piece as usize]);
+        let wanted = self.wanted(work, &self.segments[piece as usize]);
         let connection = &mut self.connections[at];
-        let here = &mut self.pieces[piece as usize];
+        let here = &mut self.segments[piece as usize];
         let (end, unread) = (wanted, connection.inbox.unread());
         if unread.is_empty() || connection.filling.is_some() {
             return false;
@@ -264,20 +255,20 @@ impl Shard {
         let count = unread.len().min(end - filled);
         buffer.bytes_mut()[filled..filled + count].copy_from_slice(&unread[..count]);
         connection.inbox.used(count);
-        self.came(at, work, piece, filled + count);
+        self.data_arrived(at, work, piece, filled + count);
         true
     }
 
     /// How far the client's data extends in a piece of a write \[bytes\].
     fn wanted(&self, work: u32, piece: &Piece) -> usize {
-        let Request { offset, length, .. } = self.works[work as usize].request;
+        let Request { offset, length, .. } = self.requests[work as usize].request;
         let left = offset + length - self.tenants[piece.tenant].offset(piece.start);
         piece.length().min(left as usize)
     }
 
     /// This much of a piece's data has arrived; with the last of a work's, it is submitted.
-    fn came(&mut self, at: usize, work: u32, piece: u32, filled: usize) {
-        let here = &self.pieces[piece as usize];
+    fn data_arrived(&mut self, at: usize, work: u32, piece: u32, filled: usize) {
+        let here = &self.segments[piece as usize];
         self.connections[at].reading = match (filled == self.wanted(work, here), here.next) {
             (false, _) => NextBytes::Data { work, piece, filled },
             (true, Some(next)) => NextBytes::Data { work, piece: next, filled: 0 },
@@ -304,124 +295,20 @@ impl Shard {
         true
     }
 
-    /// Sends all pieces of a work to the queue, or lets them wait for its tenant's caps.
-    pub(super) fn submit_work(&mut self, number: u32) {
-        let mut next = self.works[number as usize].first;
-        while let Some(piece) = next {
-            next = self.pieces[piece as usize].next;
-            self.submit_piece(piece);
-        }
-    }
-
-    pub(super) fn submit_piece(&mut self, piece: u32) {
-        let tenant = self.tenant_of_piece(piece);
-        self.tenants[tenant].gate.push_back(piece);
-        self.open_gate(tenant);
-        self.hold_up(tenant);
-    }
-
-    /// A tenant whose pieces or flushes must wait is checked every turn.
-    pub(super) fn hold_up(&mut self, tenant: usize) {
-        if self.tenants[tenant].is_held_up() && !self.held_up.contains(&tenant) {
-            self.held_up.push(tenant);
-        }
-    }
-
-    /// Admits what the caps allow.
-    pub(super) fn open_gate(&mut self, tenant: usize) {
-        while let Some(&piece) = self.tenants[tenant].gate.front() {
-            let (now, bytes) = (self.now, self.at_caps(piece));
-            let Tenant { gate, caps, .. } = &mut self.tenants[tenant];
-            if !caps.admit(now, bytes) {
-                return;
-            }
-            gate.pop_front();
-            self.offer(piece, tenant);
-        }
-    }
-
-    pub(super) fn enqueue(&mut self, number: u32, tenant: usize) {
-        let piece = &self.pieces[number as usize];
-        let work = &self.works[piece.work as usize];
-        let Tenant { group, share, .. } = self.tenants[tenant];
-        let submitter = self.connections[work.connection].submitter;
-        let bio = piece.bio(number, submitter, group, share.priority, work.persist());
-        let submitted = self.queue.submit(self.now, bio);
-        if let Some(trace) = &mut self.trace {
-            trace.submitted(self.now, &bio, submitted);
-        }
-        if submitted == Submitted::Done {
-            self.hand_out();
-        }
-    }
-
     /// A flush covers what was replied to; if that is already stable, there is nothing to do.
     fn flush(&mut self, number: u32) {
-        let tenant = self.connections[self.works[number as usize].connection].tenant;
+        let tenant = self.connections[self.requests[number as usize].connection].tenant;
         if self.tenants[tenant].stability.is_settled() {
             self.ready(number);
             return;
         }
         let start = self.tenants[tenant].base;
         let piece = Piece { work: number, tenant, next: None, op: Op::Flush, start, sectors: 0, buffer: None };
-        let piece = self.add_piece(number, piece);
+        let piece = self.requests.add(&mut self.segments, number, piece);
         // Caps do not delay it, but others' shares may.
         self.tenants[tenant].held_flushes.push(piece);
         self.release_flushes(tenant);
         self.hold_up(tenant);
-    }
-
-    /// The client sends no more.
-    fn depart(&mut self, at: usize) {
-        if matches!(
-            self.connections[at].phase,
-            ConnectionPhase::Open | ConnectionPhase::Parting | ConnectionPhase::Parted
-        ) {
-            self.connections[at].phase = ConnectionPhase::Leaving;
-        }
-        self.leave_line(at);
-        self.abandon_data(at);
-    }
-
-    /// Reads no more of it, and answers what is in flight.
-    pub(super) fn leave(&mut self, at: usize) {
-        self.depart(at);
-        let connection = &self.connections[at];
-        if connection.receives() {
-            // Nothing more comes in: the pending receive ends.
-            let _ = rustix::net::shutdown(&connection.socket, Shutdown::Read);
-        }
-        self.attend(at);
-    }
-
-    /// It has violated the protocol, which ends a connection.
-    pub(super) fn lose(&mut self, at: usize, why: &str) {
-        let Connection { who, tenant, .. } = &self.connections[at];
-        let export = &self.tenants[*tenant].export.name;
-        if log_limit::admits(&who.peer) {
-            tracing::warn!(target: AUDIT, client = who.number, peer = %who.peer, export, why, "cut off");
-        }
-        self.hang_up(at);
-    }
-
-    /// It cannot be talked to any more.
-    pub(super) fn hang_up(&mut self, at: usize) {
-        let connection = &mut self.connections[at];
-        connection.phase = ConnectionPhase::Gone;
-        let _ = rustix::net::shutdown(&connection.socket, Shutdown::Both);
-        self.leave_line(at);
-        self.abandon_data(at);
-        self.attend(at);
-    }
-
-    /// A write whose data will not come.
-    fn abandon_data(&mut self, at: usize) {
-        let connection = &self.connections[at];
-        // The engine's receive into it must end first.
-        if let (NextBytes::Data { work, .. }, None) = (connection.reading, connection.filling) {
-            self.connections[at].reading = NextBytes::Header;
-            self.dissolve(work);
-        }
     }
 
     /// Receives more, if there is a reason to.
@@ -432,13 +319,13 @@ impl Shard {
         }
         let wanted = match connection.reading {
             NextBytes::Data { work, piece, filled } => {
-                Some((piece, filled, self.wanted(work, &self.pieces[piece as usize])))
+                Some((piece, filled, self.wanted(work, &self.segments[piece as usize])))
             }
             _ => None,
         };
         let connection = &mut self.connections[at];
         if let Some((piece, filled, to)) = wanted.filter(|(_, filled, to)| to - filled >= STRAIGHT) {
-            let piece_here = &mut self.pieces[piece as usize];
+            let piece_here = &mut self.segments[piece as usize];
             let fill = Fill { from: filled, to, until: Until::Full };
             let buffer = piece_here.buffer.take().expect("a piece has its buffer until it is issued");
             connection.filling = Some(piece);
@@ -454,18 +341,5 @@ impl Shard {
             let io = Io::Receive(connection.socket.clone(), buffer, fill);
             self.engine.submit(Token::Receive(at).pack(), io);
         }
-    }
-
-    /// Handles works whose bios have come back.
-    pub(super) fn hand_out(&mut self) {
-        let mut deliveries = core::mem::take(&mut self.deliveries);
-        deliveries.extend(self.queue.deliveries(self.now));
-        for delivery in deliveries.drain(..) {
-            if let Delivery::Done { tag, outcome } = delivery {
-                self.piece_ended(tag.0 as u32);
-                self.piece_done(tag.0 as u32, outcome);
-            }
-        }
-        self.deliveries = deliveries;
     }
 }

@@ -14,42 +14,27 @@ use crate::{AUDIT, log_limit};
 impl Shard {
     /// Answers, processes and receives wherever there is reason to.
     pub(super) fn look_after_connections(&mut self) {
-        while let Some(at) = self.starved.pop() {
-            self.attend(at);
-        }
-        let mut dirty = core::mem::take(&mut self.dirty);
-        dirty.sort_unstable();
+        self.connections.retry_starved();
+        let dirty = self.connections.take_dirty();
         for &at in &dirty {
             if let Some(connection) = self.connections.get_mut(at) {
                 connection.attention = Attention::None;
                 self.look_after(at);
             }
         }
-        dirty.clear();
-        // Work found meanwhile is for the next turn.
-        dirty.append(&mut self.dirty);
-        self.dirty = dirty;
-    }
-
-    /// Marks a connection as to be looked after before the turn ends.
-    pub(super) fn attend(&mut self, at: usize) {
-        if let Some(connection) = self.connections.get_mut(at)
-            && core::mem::replace(&mut connection.attention, Attention::Due) == Attention::None
-        {
-            self.dirty.push(at);
-        }
+        self.connections.looked_after(dirty);
     }
 
     fn look_after(&mut self, at: usize) {
         self.answer_ready(at);
         if !self.connections[at].inbox.unread().is_empty() {
-            self.understand(at);
+            self.parse(at);
         }
         self.receive_more(at);
         let connection = &self.connections[at];
         match connection.watch {
             _ if !connection.is_done() => {}
-            _ if connection.phase == ConnectionPhase::Parting => self.parts(at),
+            _ if connection.phase == ConnectionPhase::Quiescing => self.became_quiet(at),
             Watch::Over => self.remove(at),
             // Ends the watch.
             Watch::InFlight => drop(rustix::net::shutdown(&connection.socket, rustix::net::Shutdown::Both)),
@@ -60,7 +45,7 @@ impl Shard {
     fn answer_ready(&mut self, at: usize) {
         let Some(mut tx) = self.connections[at].tx.take() else { return };
         while let Some(&number) = self.connections[at].ready.front() {
-            let pieces = 1 + self.pieces_of(number).count();
+            let pieces = 1 + self.segments.of(&self.requests[number as usize]).count();
             if !tx.is_empty() && !tx.has_room(pieces) {
                 break;
             }
@@ -83,7 +68,7 @@ impl Shard {
     fn answer_one(&mut self, at: usize, number: u32, tx: &mut TxQueue) {
         let Connection { tenant, reader, .. } = &self.connections[at];
         let (tenant, framing) = (*tenant, reader.framing());
-        let Work { request, error, since, .. } = self.works[number as usize];
+        let Work { request, error, since, .. } = self.requests[number as usize];
         let took = self.now.since(since);
         for used in [&mut self.tenants[tenant].used, &mut self.connections[at].used] {
             used.answered(&request, took, error);
@@ -95,7 +80,7 @@ impl Shard {
         match request.command {
             Command::Read => self.answer_read(at, number, tx),
             Command::BlockStatus { .. } => {
-                let extents = core::mem::take(&mut self.works[number as usize].extents);
+                let extents = core::mem::take(&mut self.requests[number as usize].extents);
                 tx.head(|out| reply::extents(framing, &request, &extents, out));
             }
             _ => tx.head(|out| reply::done(framing, &request, out)),
@@ -105,10 +90,10 @@ impl Shard {
     /// The data of a read: as a hole if it is all zeroes, and the client understands that.
     fn answer_read(&mut self, at: usize, number: u32, tx: &mut TxQueue) {
         let framing = self.connections[at].reader.framing();
-        let request = self.works[number as usize].request;
+        let request = self.requests[number as usize].request;
         let parts = self.asked_parts(number);
         let is_zero = |(piece, part): &(u32, Range<usize>)| {
-            let buffer = self.pieces[*piece as usize].buffer.as_ref();
+            let buffer = self.segments[*piece as usize].buffer.as_ref();
             buffer.is_some_and(|buffer| is_zero(&buffer.bytes()[part.clone()]))
         };
         if framing != Framing::Simple && parts.iter().all(is_zero) {
@@ -116,23 +101,23 @@ impl Shard {
             return;
         }
         tx.head(|out| reply::data(framing, &request, out));
-        self.connections[at].sending += core::mem::take(&mut self.works[number as usize].holds);
+        self.connections[at].sending += core::mem::take(&mut self.requests[number as usize].holds);
         for (piece, part) in parts {
-            let buffer = self.pieces[piece as usize].buffer.take();
+            let buffer = self.segments[piece as usize].buffer.take();
             tx.data(buffer.expect("what was read is here"), part);
         }
     }
 
     /// The requested parts of a read's pieces.
     fn asked_parts(&self, number: u32) -> Vec<(u32, Range<usize>)> {
-        let Work { request, span, .. } = self.works[number as usize];
+        let Work { request, span, .. } = self.requests[number as usize];
         let (mut skip, mut left) = ((request.offset - span.0) as usize, request.length as usize);
         let part = |piece: u32| {
-            let part = skip..self.pieces[piece as usize].length().min(skip + left);
+            let part = skip..self.segments[piece as usize].length().min(skip + left);
             (left, skip) = (left - part.len(), 0);
             (piece, part)
         };
-        self.pieces_of(number).map(part).collect()
+        self.segments.of(&self.requests[number as usize]).map(part).collect()
     }
 
     /// A send is over.
@@ -143,34 +128,10 @@ impl Shard {
         tx.clear(&mut self.tenants[connection.tenant].pool);
         connection.tx = Some(tx);
         connection.held -= core::mem::take(&mut connection.sending);
-        self.attend(at);
+        self.connections.mark_dirty(at);
         if event.result != Ok(whole) && self.connections[at].phase != ConnectionPhase::Gone {
             // It went without waiting for its replies: no reason for a warning.
             self.hang_up(at);
-        }
-    }
-
-    pub(super) fn pieces_of(&self, number: u32) -> impl Iterator<Item = u32> + '_ {
-        let first = self.works[number as usize].first;
-        core::iter::successors(first, |&piece| self.pieces[piece as usize].next)
-    }
-
-    /// A work is over: what it held is returned.
-    pub(super) fn dissolve(&mut self, number: u32) {
-        let work = self.works.remove(number as usize);
-        let connection = &mut self.connections[work.connection];
-        connection.outstanding -= 1;
-        connection.questions -= work.asks_for_extents();
-        connection.held -= work.holds;
-        let tenant = connection.tenant;
-        self.tenants[tenant].outstanding -= 1;
-        let mut next = work.first;
-        while let Some(piece) = next {
-            let piece = self.pieces.remove(piece as usize);
-            next = piece.next;
-            if let Some(buffer) = piece.buffer {
-                self.tenants[tenant].pool.give(buffer);
-            }
         }
     }
 

@@ -31,7 +31,7 @@ impl Shard {
     }
 
     fn somebody_waits(&self) -> bool {
-        !self.starved.is_empty()
+        self.connections.are_starved()
     }
 
     /// Disconnects the clients that have stalled.

@@ -2,7 +2,6 @@
 
 mod admission;
 mod answers;
-mod apart;
 mod clients;
 mod depth;
 mod durability;
@@ -11,6 +10,7 @@ mod matrix;
 mod policies;
 mod power;
 mod random;
+mod retry;
 mod rig;
 mod scheduling;
 mod stalls;

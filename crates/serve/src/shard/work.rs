@@ -7,6 +7,7 @@ use blksched_nbd::{Command, Errno, Persist, Request};
 
 use crate::backend::SECTOR;
 use crate::buffer::Buffer;
+use slab::Slab;
 
 /// One request of a client.
 pub struct Work {
@@ -136,5 +137,94 @@ impl Piece {
             hints: Hints { req_sync: self.op == Op::Write, ..Hints::default() },
             durability: Durability { preflush: false, fua },
         }
+    }
+}
+
+/// Every request of a client that is in flight, by number.
+#[derive(Default)]
+pub struct Requests(Slab<Work>);
+
+impl Requests {
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn insert(&mut self, work: Work) -> u32 {
+        self.0.insert(work) as u32
+    }
+
+    pub fn remove(&mut self, number: usize) -> Work {
+        self.0.remove(number)
+    }
+
+    /// Adds a piece behind the others of a request.
+    pub fn add(&mut self, segments: &mut Segments, number: u32, piece: Piece) -> u32 {
+        let added = segments.insert(piece);
+        let work = &mut self[number as usize];
+        match work.last.replace(added) {
+            Some(before) => segments[before as usize].next = Some(added),
+            None => work.first = Some(added),
+        }
+        work.left += 1;
+        added
+    }
+}
+
+/// Every bio of theirs, by number.
+#[derive(Default)]
+pub struct Segments(Slab<Piece>);
+
+impl Segments {
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn insert(&mut self, piece: Piece) -> u32 {
+        self.0.insert(piece) as u32
+    }
+
+    pub fn remove(&mut self, piece: usize) -> Piece {
+        self.0.remove(piece)
+    }
+
+    pub fn get(&self, piece: usize) -> Option<&Piece> {
+        self.0.get(piece)
+    }
+
+    pub fn tenant_of(&self, piece: u32) -> usize {
+        self[piece as usize].tenant
+    }
+
+    /// The pieces of a request, in order.
+    pub fn of(&self, work: &Work) -> impl Iterator<Item = u32> + '_ {
+        core::iter::successors(work.first, |&piece| self[piece as usize].next)
+    }
+}
+
+impl core::ops::Index<usize> for Requests {
+    type Output = Work;
+    fn index(&self, number: usize) -> &Work {
+        &self.0[number]
+    }
+}
+
+impl core::ops::IndexMut<usize> for Requests {
+    fn index_mut(&mut self, number: usize) -> &mut Work {
+        &mut self.0[number]
+    }
+}
+
+impl core::ops::Index<usize> for Segments {
+    type Output = Piece;
+    fn index(&self, piece: usize) -> &Piece {
+        &self.0[piece]
+    }
+}
+
+impl core::ops::IndexMut<usize> for Segments {
+    fn index_mut(&mut self, piece: usize) -> &mut Piece {
+        &mut self.0[piece]
     }
 }

@@ -158,9 +158,9 @@ impl UblkQueue {
         match result {
             Ok(count) if count > 0 => {
                 let inbox = self.tags.ring.take_inbox();
-                let understood = lane.answers.understand(&inbox[..count], &mut self.tags);
+                let parsed = lane.answers.parse(&inbox[..count], &mut self.tags);
                 self.tags.ring.give_inbox(inbox);
-                if let Err(error) = understood {
+                if let Err(error) = parsed {
                     tracing::error!(device = self.begin.id, %error, "ublk: the shard's answer");
                     return self.lose();
                 }

@@ -48,7 +48,7 @@ pub enum GuestWish {
 }
 
 /// Parses a chain; `None` if there is not even a place for a status.
-pub fn understand(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persist) -> Option<Ask> {
+pub fn parse(chain: DescriptorChain<Guest>, memory: &Guest, persist: Persist) -> Option<Ask> {
     let (mut from, mut into): (Vec<GuestRange>, Vec<GuestRange>) = (Vec::new(), Vec::new());
     for descriptor in chain {
         let place = GuestRange { address: descriptor.addr(), length: descriptor.len() };
@@ -85,13 +85,13 @@ fn wish(mut from: Vec<GuestRange>, room: u64, memory: &Guest, persist: Persist) 
         VIRTIO_BLK_T_OUT => GuestWish::Disk(Command::Write(persist), offset()?, Some(total(&from)).filter(fits)?, from),
         VIRTIO_BLK_T_FLUSH => GuestWish::Disk(Command::Flush, 0, 0, Vec::new()),
         VIRTIO_BLK_T_GET_ID => GuestWish::Name,
-        VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES => stretch(kind, from, memory, persist)?,
+        VIRTIO_BLK_T_DISCARD | VIRTIO_BLK_T_WRITE_ZEROES => range(kind, from, memory, persist)?,
         _ => GuestWish::Cannot(VIRTIO_BLK_S_UNSUPP as u8),
     })
 }
 
 /// A range to discard or to zero; the device accepts one per request.
-fn stretch(kind: u32, mut from: Vec<GuestRange>, memory: &Guest, persist: Persist) -> Option<GuestWish> {
+fn range(kind: u32, mut from: Vec<GuestRange>, memory: &Guest, persist: Persist) -> Option<GuestWish> {
     if total(&from) != HEAD {
         return None;
     }
@@ -230,7 +230,7 @@ mod tests {
             let Ok(chains) = queue.iter(memory.clone()) else { return Ok(()) };
             for chain in chains {
                 taken += 1;
-                let Some(Ask { wish, into, status }) = understand(chain, &memory, Persist::Lazily) else { continue };
+                let Some(Ask { wish, into, status }) = parse(chain, &memory, Persist::Lazily) else { continue };
                 prop_assert!(memory.check_range(status, 1));
                 if let GuestWish::Disk(command, offset, length, from) = wish {
                     let mut data = Vec::new();

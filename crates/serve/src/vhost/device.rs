@@ -17,7 +17,7 @@ use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 use vmm_sys_util::event::{EventConsumer, EventFlag, EventNotifier, new_event_consumer_and_notifier};
 
-use super::ask::{Guest, understand};
+use super::ask::{Guest, parse};
 use super::guarded::Tables;
 use super::lane::QueueLane;
 use super::{GuestTarget, Numbers, ShownTarget, lock};
@@ -232,7 +232,7 @@ impl VhostUserBackend for VhostDevice {
             && let Some(lane) = self.lane(queue, ring)
         {
             let persist = self.persist();
-            lane.take_in(ring, &memory, |chain| understand(chain, &memory, persist));
+            lane.take_in(ring, &memory, |chain| parse(chain, &memory, persist));
         }
         self.cut_off_if_it_must_be();
         Ok(())

@@ -136,12 +136,12 @@ impl QueueLane {
     }
 
     /// Takes everything that is in the queue now.
-    pub fn take_in(&self, ring: &VringMutex, memory: &Guest, understand: impl Fn(Chain) -> Option<Ask>) {
+    pub fn take_in(&self, ring: &VringMutex, memory: &Guest, parse: impl Fn(Chain) -> Option<Ask>) {
         let mut out = Vec::new();
         loop {
             let _ = ring.get_mut().get_queue_mut().disable_notification(&**memory);
             let mut taken = 0;
-            while let Some((head, cookie, ask)) = self.take_one(ring, memory, &mut out, &understand) {
+            while let Some((head, cookie, ask)) = self.take_one(ring, memory, &mut out, &parse) {
                 taken += 1;
                 self.begin(ring, head, cookie, ask, &mut out);
                 if out.len() >= BATCH {
@@ -163,7 +163,7 @@ impl QueueLane {
         ring: &VringMutex,
         memory: &Guest,
         out: &mut Vec<u8>,
-        understand: &impl Fn(Chain) -> Option<Ask>,
+        parse: &impl Fn(Chain) -> Option<Ask>,
     ) -> Option<(u16, usize, Option<Ask>)> {
         let most = usize::from(ring.get_ref().get_queue().size());
         let full = |outstanding: &mut Outstanding| outstanding.asks.len() >= most;
@@ -179,7 +179,7 @@ impl QueueLane {
         let mut state = ring.get_mut();
         let chain = state.get_queue_mut().iter(memory.clone()).ok()?.next()?;
         let head = chain.head_index();
-        let ask = understand(chain);
+        let ask = parse(chain);
         let (into, status) = ask.as_ref().map_or((Vec::new(), GuestAddress(0)), |ask| (ask.into.clone(), ask.status));
         let pending =
             Pending { head, memory: memory.clone(), into, status, offset: 0, length: 0, outcome: VIRTIO_BLK_S_OK };
@@ -257,10 +257,10 @@ impl QueueLane {
             };
             let mut outstanding = lock(&self.outstanding);
             let mut heard = Heard { outstanding: &mut outstanding, ring, memory: None };
-            let understood = answers.understand(&chunk[..count], &mut heard);
+            let parsed = answers.parse(&chunk[..count], &mut heard);
             let memory = heard.memory;
             drop(outstanding);
-            if let Err(error) = understood {
+            if let Err(error) = parsed {
                 tracing::error!(export = self.name, %error, "vhost-user: the shard's answer");
                 break;
             }

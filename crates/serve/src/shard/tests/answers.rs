@@ -121,7 +121,7 @@ fn a_long_trim_goes_on_stretch_by_stretch_and_holds_one_piece() {
     let mut calls = 0;
     while rig.end(Ok(0), |io| matches!(io, Io::Allocate(..))) {
         calls += 1;
-        assert!(rig.shard.pieces.len() <= 1);
+        assert!(rig.shard.segments.len() <= 1);
     }
     assert!(calls >= 16, "{calls}");
     assert_eq!(rig.told(client), [(1, None)]);
@@ -135,7 +135,7 @@ fn cache_reads_all_of_it_with_one_buffer_and_is_answered_without_data() {
     let mut reads = 0;
     while rig.end(Ok(512 << 10), |io| matches!(io, Io::Read(..)) && length_of(io) == 512 << 10) {
         reads += 1;
-        assert_eq!((rig.shard.pieces.len(), rig.shard.tenants[0].pool.free()), (1, (64 << 20) - (512 << 10)));
+        assert_eq!((rig.shard.segments.len(), rig.shard.tenants[0].pool.free()), (1, (64 << 20) - (512 << 10)));
     }
     assert_eq!(reads, 20);
     assert!(rig.end(Ok(512), |io| matches!(io, Io::Read(..))));

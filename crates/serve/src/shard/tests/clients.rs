@@ -98,7 +98,7 @@ fn a_client_that_vanishes_leaves_nothing_behind() {
     rig.let_disk_work();
     assert_eq!(rig.told(other), [(1, None)]);
     rig.told(gone);
-    assert_eq!((rig.shard.connections.len(), rig.shard.works.len(), rig.shard.pieces.len()), (1, 0, 0));
+    assert_eq!((rig.shard.connections.len(), rig.shard.requests.len(), rig.shard.segments.len()), (1, 0, 0));
     assert_eq!(rig.shard.tenants[0].connections, 0);
 }
 
@@ -140,7 +140,7 @@ fn a_client_that_floods_with_requests_that_need_no_memory_is_read_from_no_furthe
     // The sync does not end, so none of them is answered.
     let taken = rig.send(client, &flood);
     assert!(taken < flood.len(), "it was read to the end");
-    assert!(rig.shard.works.len() <= 1024, "{} at a time", rig.shard.works.len());
+    assert!(rig.shard.requests.len() <= 1024, "{} at a time", rig.shard.requests.len());
 }
 
 /// Half a minute passes in which nothing happens.
@@ -228,7 +228,7 @@ fn what_a_client_that_has_gone_had_queued_is_taken_back() {
         let most = if shares == crate::config::Shares::ByTime { 2 } else { 22 };
         assert!((1..=most).contains(&writes), "{shares:?}: {writes} of 40 were done for nobody");
         assert!(rig.shard.tenants[0].used.cancelled >= 40 - writes, "{shares:?}");
-        assert_eq!((rig.shard.connections.len(), rig.shard.works.len(), rig.shard.pieces.len()), (1, 0, 0));
+        assert_eq!((rig.shard.connections.len(), rig.shard.requests.len(), rig.shard.segments.len()), (1, 0, 0));
     }
 }
 

@@ -128,7 +128,11 @@ fn a_tenant_that_flushes_in_a_loop_waits_while_others_want_the_disk() {
     let until = rig.shard.tenants[0].flushes_from;
     assert!(until >= rig.shard.now + Span::from_ms(25), "as long as the flush took, at equal weights");
     flush(&mut rig, 6);
-    assert_eq!((rig.shard.wished.len(), rig.outstanding(is_sync)), (0, 0), "the read is in flight, the flush waits");
+    assert_eq!(
+        (rig.shard.flights.flushes_expected(), rig.outstanding(is_sync)),
+        (0, 0),
+        "the read is in flight, the flush waits"
+    );
     rig.let_disk_work();
     rig.turn();
     rig.told(other);

@@ -51,7 +51,7 @@ fn it_ends(command: Command, count: u64, length: u64) {
         rig.turn();
     }
     assert_eq!(rig.shard.connections.len(), 0, "{count} of {command:?}");
-    assert_eq!((rig.shard.works.len(), rig.shard.pieces.len(), rig.shard.tenants[0].connections), (0, 0, 0));
+    assert_eq!((rig.shard.requests.len(), rig.shard.segments.len(), rig.shard.tenants[0].connections), (0, 0, 0));
 }
 
 #[test]

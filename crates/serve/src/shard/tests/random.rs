@@ -74,7 +74,9 @@ fn send_some(rig: &mut Rig, wild: &mut Wild, numbers: &mut Numbers) {
 fn play(seed: u64, elevator: &str) {
     let mut numbers = Numbers(seed * 2 + 1);
     let mut rig = Rig::with_memory(elevator, 1 + numbers.below(4) as u32, 2 << 20);
-    rig.shard.room = Room { requests: 1 + numbers.below(4) as u32, questions: 1 + numbers.below(3) as u32 };
+    rig.shard
+        .connections
+        .set_room(Room { requests: 1 + numbers.below(4) as u32, questions: 1 + numbers.below(3) as u32 });
     rig.shard.setting.shares = if seed.is_multiple_of(2) { Shares::ByTime } else { Shares::ByScheduler };
     let mut clients: Vec<Wild> = (0..4)
         .map(|nth| Wild { number: rig.client(nth % 2), unsent: Vec::new(), asked: Vec::new(), gone: false })
@@ -130,7 +132,7 @@ fn finish(mut rig: Rig, mut clients: Vec<Wild>, mut numbers: Numbers, gone: &[i3
     }
     let stay = clients.iter().filter(|wild| !wild.gone).count();
     assert_eq!(rig.shard.connections.len(), stay, "seed {seed}");
-    assert_eq!((rig.shard.works.len(), rig.shard.pieces.len()), (0, 0), "seed {seed}");
+    assert_eq!((rig.shard.requests.len(), rig.shard.segments.len()), (0, 0), "seed {seed}");
     assert!(rig.shard.tenants.iter().all(|tenant| tenant.pool.free() == tenant.pool.ceiling()), "seed {seed}");
     assert_eq!(rig.outstanding(is_disk), 0, "seed {seed}");
 }

@@ -5,52 +5,15 @@
 //! so that of two writes to one block neither is lost. Changes that wait for this, and those after them, begin in the
 //! order of their arrival. Nothing is read beyond the end of an export.
 
-use std::collections::VecDeque;
-
 use blksched::Op;
 use blksched_nbd::{Command, Errno, Request};
 
 use super::Shard;
+use super::changes::HoldMode;
 use super::work::{ChangeStage, Piece, Work};
 use crate::backend::SECTOR;
 use crate::connection::ConnectionPhase;
 use crate::tenant::Tenant;
-
-/// An export's changes in flight: writes, TRIM, zeroes.
-#[derive(Debug, Default)]
-pub struct Changes {
-    /// How many there are.
-    outstanding: u32,
-    /// How those in flight hold the export.
-    access: HoldMode,
-    /// Those that wait, in order.
-    waiting: VecDeque<u32>,
-}
-
-/// How a change holds its export, like a lock: shared with others of its kind, or exclusively.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum HoldMode {
-    #[default]
-    Shared,
-    Exclusive,
-}
-
-impl Changes {
-    /// Whether one more may begin; if so, it has.
-    fn begin(&mut self, access: HoldMode) -> bool {
-        let alone = access == HoldMode::Exclusive;
-        if self.access == HoldMode::Exclusive || (alone && self.outstanding > 0) {
-            return false;
-        }
-        (self.outstanding, self.access) = (self.outstanding + 1, access);
-        true
-    }
-
-    /// One has ended.
-    fn end(&mut self) {
-        (self.outstanding, self.access) = (self.outstanding - 1, HoldMode::Shared);
-    }
-}
 
 impl Shard {
     /// The blocks of a tenant that a request gets, as offsets: those around it, or those within it.
@@ -85,15 +48,15 @@ impl Shard {
     }
 
     fn of(&self, number: u32) -> (usize, Request) {
-        let Work { connection, request, .. } = &self.works[number as usize];
+        let Work { connection, request, .. } = &self.requests[number as usize];
         (self.connections[*connection].tenant, *request)
     }
 
     /// Begins a change.
     pub(super) fn begin_change(&mut self, number: u32) {
         let (tenant, _) = self.of(number);
-        if !self.tenants[tenant].changes.waiting.is_empty() || !self.may_change(number) {
-            self.tenants[tenant].changes.waiting.push_back(number);
+        if self.tenants[tenant].changes.has_waiting() || !self.may_change(number) {
+            self.tenants[tenant].changes.wait(number);
         }
     }
 
@@ -106,7 +69,7 @@ impl Shard {
         }
         match edges {
             _ if self.nobody_waits(number) => {
-                let work = &mut self.works[number as usize];
+                let work = &mut self.requests[number as usize];
                 (work.stage, work.error) = (ChangeStage::Body, Some(Errno::Io));
                 self.ready(number);
             }
@@ -118,16 +81,16 @@ impl Shard {
 
     /// Whether its client has gone.
     fn nobody_waits(&self, number: u32) -> bool {
-        self.connections[self.works[number as usize].connection].phase == ConnectionPhase::Gone
+        self.connections[self.requests[number as usize].connection].phase == ConnectionPhase::Gone
     }
 
     /// A change has ended: others may begin, before the turn ends.
     pub(super) fn end_change(&mut self, number: u32) {
-        if self.works[number as usize].stage != ChangeStage::Asked {
+        if self.requests[number as usize].stage != ChangeStage::Asked {
             let (tenant, _) = self.of(number);
             let changes = &mut self.tenants[tenant].changes;
             changes.end();
-            if !changes.waiting.is_empty() {
+            if changes.has_waiting() {
                 self.changed.push(tenant);
             }
         }
@@ -136,35 +99,35 @@ impl Shard {
     /// Begins those that waited.
     pub(super) fn let_changes_begin(&mut self) {
         while let Some(tenant) = self.changed.pop() {
-            while let Some(&number) = self.tenants[tenant].changes.waiting.front() {
+            while let Some(number) = self.tenants[tenant].changes.first_waiting() {
                 if !self.may_change(number) {
                     break;
                 }
-                self.tenants[tenant].changes.waiting.pop_front();
+                self.tenants[tenant].changes.first_has_begun();
             }
         }
     }
 
     /// Everything except its edges.
     fn begin_body(&mut self, number: u32) {
-        self.works[number as usize].stage = ChangeStage::Body;
+        self.requests[number as usize].stage = ChangeStage::Body;
         match self.of(number).1.command {
             Command::Write(_) => {
-                let count = self.pieces_of(number).count() as u32;
-                self.works[number as usize].left = count;
+                let count = self.segments.of(&self.requests[number as usize]).count() as u32;
+                self.requests[number as usize].left = count;
                 self.blank_behind_the_end(number);
                 self.submit_work(number);
             }
-            _ => self.begin_stretches(number),
+            _ => self.begin_segments(number),
         }
     }
 
     /// What a block has after the end of its export is zero.
     fn blank_behind_the_end(&mut self, number: u32) {
-        let Work { last, connection, span, .. } = self.works[number as usize];
+        let Work { last, connection, span, .. } = self.requests[number as usize];
         let tenant = &self.tenants[self.connections[connection].tenant];
         let Some(last) = last.filter(|_| span.1 > tenant.export.size) else { return };
-        let piece = &mut self.pieces[last as usize];
+        let piece = &mut self.segments[last as usize];
         let from = (tenant.export.size - tenant.offset(piece.start)) as usize;
         let to = piece.length();
         if let Some(data) = &mut piece.buffer {
@@ -181,22 +144,22 @@ impl Shard {
             let buffer = Some(self.tenants[tenant].pool.take_anyway(block as usize));
             let start = self.tenants[tenant].sector(edge);
             let piece = Piece { work: number, tenant, next: None, op: Op::Read, start, sectors, buffer };
-            Some(self.pieces.insert(piece) as u32)
+            Some(self.segments.insert(piece))
         });
-        let work = &mut self.works[number as usize];
+        let work = &mut self.requests[number as usize];
         (work.stage, work.edges) = (ChangeStage::Edges, pieces);
         self.submit_edges(number);
     }
 
     fn submit_edges(&mut self, number: u32) {
-        let edges = self.works[number as usize].edges;
-        self.works[number as usize].left = edges.iter().flatten().count() as u32;
+        let edges = self.requests[number as usize].edges;
+        self.requests[number as usize].left = edges.iter().flatten().count() as u32;
         edges.into_iter().flatten().for_each(|piece| self.submit_piece(piece));
     }
 
     /// Its edges are read, or written; true if it continues.
     pub(super) fn edges_done(&mut self, number: u32) -> bool {
-        let Work { stage, edges, error, .. } = &self.works[number as usize];
+        let Work { stage, edges, error, .. } = &self.requests[number as usize];
         let (stage, edges, failed) = (*stage, *edges, error.is_some());
         if edges == [None; 2] || stage == ChangeStage::Body {
             return false;
@@ -208,14 +171,14 @@ impl Shard {
                 false => self.clear_edge(number, piece),
             });
             if !is_write {
-                self.works[number as usize].stage = ChangeStage::EdgesBack;
+                self.requests[number as usize].stage = ChangeStage::EdgesBack;
                 self.submit_edges(number);
                 return true;
             }
         }
-        self.works[number as usize].edges = [None; 2];
+        self.requests[number as usize].edges = [None; 2];
         for piece in edges.into_iter().flatten() {
-            let Piece { buffer, tenant, .. } = self.pieces.remove(piece as usize);
+            let Piece { buffer, tenant, .. } = self.segments.remove(piece as usize);
             buffer.into_iter().for_each(|buffer| self.tenants[tenant].pool.give(buffer));
         }
         if !failed {
@@ -227,16 +190,17 @@ impl Shard {
     /// Copies what a write leaves of a block to where the rest of that block will be written.
     fn keep_edge(&mut self, number: u32, edge: u32) {
         let (tenant, Request { offset, length, .. }) = self.of(number);
-        let start = self.pieces[edge as usize].start;
-        let Some(kept) = self.pieces[edge as usize].buffer.take() else { return };
+        let start = self.segments[edge as usize].start;
+        let Some(kept) = self.segments[edge as usize].buffer.take() else { return };
         let (at, block) = (self.tenants[tenant].offset(start), u64::from(self.tenants[tenant].backend.block));
         let holds = |piece: &Piece| piece.start <= start && start.0 < piece.start.0 + u64::from(piece.sectors);
-        let into = self.pieces_of(number).find(|&piece| holds(&self.pieces[piece as usize]));
+        let into =
+            self.segments.of(&self.requests[number as usize]).find(|&piece| holds(&self.segments[piece as usize]));
         if let Some(into) = into {
-            let begins = self.tenants[tenant].offset(self.pieces[into as usize].start);
+            let begins = self.tenants[tenant].offset(self.segments[into as usize].start);
             let sides = [(at, offset.min(at + block)), ((offset + length).max(at), at + block)];
             for (from, to) in sides.into_iter().filter(|(from, to)| from < to) {
-                if let Some(data) = &mut self.pieces[into as usize].buffer {
+                if let Some(data) = &mut self.segments[into as usize].buffer {
                     let place = (from - begins) as usize..(to - begins) as usize;
                     data.bytes_mut()[place].copy_from_slice(&kept.bytes()[(from - at) as usize..(to - at) as usize]);
                 }
@@ -249,9 +213,9 @@ impl Shard {
     fn clear_edge(&mut self, number: u32, edge: u32) {
         let (tenant, Request { offset, length, .. }) = self.of(number);
         let block = u64::from(self.tenants[tenant].backend.block);
-        let at = self.tenants[tenant].offset(self.pieces[edge as usize].start);
+        let at = self.tenants[tenant].offset(self.segments[edge as usize].start);
         let (from, to) = (offset.max(at), (offset + length).min(at + block));
-        let piece = &mut self.pieces[edge as usize];
+        let piece = &mut self.segments[edge as usize];
         piece.op = Op::Write;
         if let Some(data) = &mut piece.buffer {
             data.bytes_mut()[(from - at) as usize..(to - at) as usize].fill(0);

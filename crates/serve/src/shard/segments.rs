@@ -35,8 +35,8 @@ impl Shard {
     }
 
     /// Begins the first range of a long request.
-    pub(super) fn begin_stretches(&mut self, number: u32) {
-        let Work { connection, request, .. } = self.works[number as usize];
+    pub(super) fn begin_segments(&mut self, number: u32) {
+        let Work { connection, request, .. } = self.requests[number as usize];
         let tenant = self.connections[connection].tenant;
         let holds = self.memory_for(tenant, &request);
         let (op, buffer) = match holds {
@@ -44,23 +44,27 @@ impl Shard {
             _ => (Op::Read, self.tenants[tenant].pool.take(holds as usize)),
         };
         self.connections[connection].held += holds;
-        self.works[number as usize].holds = holds;
+        self.requests[number as usize].holds = holds;
         let start = self.tenants[tenant].base;
-        self.add_piece(number, Piece { work: number, tenant, next: None, op, start, sectors: 0, buffer });
+        self.requests.add(
+            &mut self.segments,
+            number,
+            Piece { work: number, tenant, next: None, op, start, sectors: 0, buffer },
+        );
         // It is counted when its first range is submitted, as for the later ones.
-        self.works[number as usize].left = 0;
-        if !self.next_stretch(number) {
+        self.requests[number as usize].left = 0;
+        if !self.next_segment(number) {
             self.ready(number);
         }
     }
 
     /// Begins the next range, if there is one and it is wanted.
-    pub(super) fn next_stretch(&mut self, number: u32) -> bool {
-        let work = &mut self.works[number as usize];
+    pub(super) fn next_segment(&mut self, number: u32) -> bool {
+        let work = &mut self.requests[number as usize];
         let (from, to) = work.span;
         let goes_on = work.covered < to - from && self.connections[work.connection].phase != ConnectionPhase::Gone;
         let Some(first) = work.first.filter(|_| goes_on) else { return false };
-        let piece = &mut self.pieces[first as usize];
+        let piece = &mut self.segments[first as usize];
         let count = (to - from - work.covered).min(self.largest_piece as u64);
         let tenant = piece.tenant;
         piece.start = self.tenants[tenant].sector(from + work.covered);
@@ -77,8 +81,8 @@ impl Shard {
 
     /// What a piece costs at its tenant's caps \[bytes\]: of a discard, as much as is then admitted.
     pub(super) fn at_caps(&self, piece: u32) -> u64 {
-        let Piece { work, op, sectors, .. } = self.pieces[piece as usize];
-        let (length, work) = (u64::from(sectors) * SECTOR, &self.works[work as usize]);
+        let Piece { work, op, sectors, .. } = self.segments[piece as usize];
+        let (length, work) = (u64::from(sectors) * SECTOR, &self.requests[work as usize]);
         match op {
             Op::Discard => (work.span.1 - work.span.0 + length - work.covered).min(ADMITTED),
             _ => length,

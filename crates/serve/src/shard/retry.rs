@@ -7,27 +7,14 @@
 use blksched::author::RequestId;
 use blksched::{Command, Op};
 
+use super::flights::Tries;
 use super::{Piece, Shard};
-
-/// How much of a command is tried at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tries {
-    /// All of it.
-    Whole,
-    /// Merged, it has failed: each piece is tried by itself, so that only bad ones fail.
-    Apart {
-        /// The piece being tried.
-        piece: u32,
-        /// The following ones, the last first.
-        rest: Vec<u32>,
-    },
-}
 
 impl Shard {
     /// A try has ended. True if there is nothing more to try: of a merged request that failed, each piece is tried by
     /// itself before any client is told, since one bad block says nothing about its neighbours.
     pub(super) fn is_settled(&mut self, rq: RequestId) -> bool {
-        let Some(flight) = &mut self.flights[rq.index()] else { return false };
+        let Some(flight) = self.flights.get_mut(rq) else { return false };
         if flight.command.op == Op::Flush {
             return true;
         }
@@ -43,11 +30,11 @@ impl Shard {
                 }
                 pieces.reverse();
                 let first = pieces.pop().expect("a request has pieces");
-                flight.tries = Tries::Apart { piece: first, rest: pieces };
+                flight.tries = Tries::ByPiece { piece: first, rest: pieces };
                 self.try_piece(rq, first);
                 false
             }
-            Tries::Apart { piece, rest } => {
+            Tries::ByPiece { piece, rest } => {
                 let (tried, next) = (*piece, rest.pop());
                 *piece = next.unwrap_or(tried);
                 if let Some(errno) = error {
@@ -63,11 +50,11 @@ impl Shard {
 
     /// Tries one piece of a command by itself.
     fn try_piece(&mut self, rq: RequestId, number: u32) {
-        let Some(command) = self.flights[rq.index()].as_ref().map(|flight| flight.command.command()) else { return };
-        let Piece { start, sectors, .. } = self.pieces[number as usize];
+        let Some(command) = self.flights.get(rq).map(|flight| flight.command.command()) else { return };
+        let Piece { start, sectors, .. } = self.segments[number as usize];
         let part = Command { start, sectors, ..command };
         let modelled = self.give_model(part);
-        if let Some(flight) = &mut self.flights[rq.index()] {
+        if let Some(flight) = self.flights.get_mut(rq) {
             (flight.modelled, flight.tried) = (modelled, 0);
         }
         self.transfer(part, Some(number));

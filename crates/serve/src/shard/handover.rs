@@ -19,33 +19,28 @@ use crate::orders::Client;
 
 impl Shard {
     /// Reads no more of it than what it has begun.
-    pub(super) fn part(&mut self, at: usize) {
+    pub(super) fn quiesce(&mut self, at: usize) {
         let connection = &mut self.connections[at];
         if connection.phase != ConnectionPhase::Open {
             return self.leave(at);
         }
-        connection.phase = ConnectionPhase::Parting;
+        connection.phase = ConnectionPhase::Quiescing;
         if connection.reading == NextBytes::Header && connection.receives() {
             self.engine.hurry(Token::Receive(at).pack());
         }
         self.leave_line(at);
-        self.attend(at);
+        self.connections.mark_dirty(at);
     }
 
     /// Nothing of it is in flight.
-    pub(super) fn parts(&mut self, at: usize) {
-        self.connections[at].phase = ConnectionPhase::Parted;
-    }
-
-    /// Whether all of them are quiet.
-    pub(super) fn all_have_parted(&self) -> bool {
-        self.connections.iter().all(|(_, connection)| connection.phase == ConnectionPhase::Parted)
+    pub(super) fn became_quiet(&mut self, at: usize) {
+        self.connections[at].phase = ConnectionPhase::Quiet;
     }
 
     /// What they had written is stable: passes them on. A client that has not finished by now is disconnected.
-    pub(super) fn give(&mut self, heir: &Sender<Vec<Client>>) {
-        for at in self.connection_numbers() {
-            if matches!(self.connections[at].phase, ConnectionPhase::Open | ConnectionPhase::Parting) {
+    pub(super) fn hand_over(&mut self, heir: &Sender<Vec<Client>>) {
+        for at in self.connections.numbers() {
+            if matches!(self.connections[at].phase, ConnectionPhase::Open | ConnectionPhase::Quiescing) {
                 self.lose(at, "another server takes over, and it was in the middle of a request or a reply");
                 self.cancel(at);
             }
@@ -55,7 +50,7 @@ impl Shard {
             }
         }
         let here = self.connections.iter().map(|(_, connection)| connection);
-        let quiet = here.filter(|one| one.phase == ConnectionPhase::Parted && one.who.way.can_be_handed_over());
+        let quiet = here.filter(|one| one.phase == ConnectionPhase::Quiet && one.who.way.can_be_handed_over());
         let clients = quiet.filter_map(|connection| {
             let Connection { who, reader, inbox, tenant, .. } = connection;
             let session = Session { export: *tenant, framing: reader.framing(), allocation: reader.allocation() };
@@ -75,26 +70,38 @@ impl Shard {
         if matches!(self.ending, Some(Ending { how: How::HandOver(_), .. })) {
             self.ending = None;
         }
-        for at in self.connection_numbers() {
+        for at in self.connections.numbers() {
             let connection = &mut self.connections[at];
-            if matches!(connection.phase, ConnectionPhase::Parting | ConnectionPhase::Parted) {
+            if matches!(connection.phase, ConnectionPhase::Quiescing | ConnectionPhase::Quiet) {
                 connection.phase = ConnectionPhase::Open;
                 connection.heard_at = self.now;
-                self.attend(at);
+                self.connections.mark_dirty(at);
             }
         }
     }
 
     /// The other server has begun: its clients are not ours to touch.
-    pub(super) fn leave_them(&mut self) {
-        for at in self.connection_numbers() {
+    pub(super) fn leave_handed_over(&mut self) {
+        for at in self.connections.numbers() {
             let connection = &self.connections[at];
-            if connection.phase == ConnectionPhase::Parted && connection.who.way.can_be_handed_over() {
+            if connection.phase == ConnectionPhase::Quiet && connection.who.way.can_be_handed_over() {
                 let gone = self.connections.remove(at);
                 self.tenants[gone.tenant].connections -= 1;
                 self.queue.forget(self.now, gone.submitter);
             }
         }
         self.stop(How::Over);
+    }
+
+    /// Stops reading requests; those in flight are answered.
+    pub(super) fn stop(&mut self, how: How) {
+        let (by, parts) = (self.now + self.patience, matches!(how, How::HandOver(_)));
+        self.ending = Some(Ending { by, how });
+        for at in self.connections.numbers() {
+            match parts {
+                true => self.quiesce(at),
+                false => self.leave(at),
+            }
+        }
     }
 }

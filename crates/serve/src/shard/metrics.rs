@@ -67,7 +67,7 @@ impl Shard {
     /// How many of each client's pieces wait for caps, for their turn and for a flush's time.
     fn waits_of_clients(&self) -> BTreeMap<usize, [usize; 3]> {
         let mut waits: BTreeMap<usize, [usize; 3]> = BTreeMap::new();
-        let whose = |piece: u32| self.works[self.pieces[piece as usize].work as usize].connection;
+        let whose = |piece: u32| self.requests[self.segments[piece as usize].work as usize].connection;
         for (at, Tenant { gate, held_flushes, .. }) in self.tenants.iter().enumerate() {
             gate.iter().for_each(|&piece| waits.entry(whose(piece)).or_default()[0] += 1);
             self.turns.waiting(at).for_each(|piece| waits.entry(whose(piece)).or_default()[1] += 1);
