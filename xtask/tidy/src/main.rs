@@ -14,6 +14,7 @@
 //! | kernel names | `kernel_names.rs` | each mechanism of an elevator is found by its kernel's names |
 //! | names | `names.rs` | few types share their name with two others |
 //! | circles | `circles.rs` | no circular dependencies between files of a crate |
+//! | knots | `knots.rs` | the methods of one struct call each other in few files |
 //! | programs | `programs.rs` | few tests start our program as a process |
 //! | outside | `outside.rs` | the crate that answers prints nothing, opens no file, reads no words |
 //! | layers | `layers.rs` | state and decisions do not know the elevator |
@@ -24,6 +25,7 @@ mod circles;
 mod clock;
 mod head;
 mod kernel_names;
+mod knots;
 mod layers;
 mod links;
 mod maps;
@@ -104,6 +106,7 @@ fn findings(tree: &Tree) -> Vec<Finding> {
     findings.extend(kernel_names::check(tree));
     findings.extend(arrows::check(tree));
     findings.extend(circles::check(tree));
+    findings.extend(knots::check(tree));
     findings.extend(clock::check(tree));
     findings.extend(maps::check(tree));
     findings.extend(head::check(tree));
