@@ -258,7 +258,7 @@ impl Storyteller {
             Reason::QueueSplit { submitter } => drop(self.shares.remove(&submitter)),
             _ => {}
         }
-        self.timeline.on_event(at, reason);
+        self.timeline.hear(at, reason);
     }
 
     /// The disk is done with it, but the processor that handles the interrupt is not.

@@ -84,7 +84,7 @@ impl Timeline {
     }
 
     /// Records a reason that is not about a single command.
-    pub(super) fn on_event(&mut self, at: Instant, reason: Reason) {
+    pub(super) fn hear(&mut self, at: Instant, reason: Reason) {
         let stance = self.stance.after(reason);
         if stance != self.stance {
             self.stance = stance;
@@ -215,7 +215,7 @@ mod tests {
         let (a, b) = (Whose::Process(SubmitterId(1)), Whose::Process(SubmitterId(2)));
         let done = |whose, issued, nth| DoneCommand { whose, dir: Dir::Read, issued_at: at(issued), nth };
         assert_eq!((timeline.start(at(10)), timeline.start(at(12))), (0, 1));
-        timeline.on_event(at(15), Reason::Plugged);
+        timeline.hear(at(15), Reason::Plugged);
         timeline.stop(at(20), done(b, 12, 1));
         timeline.stop(at(30), done(a, 10, 0));
         timeline.start(at(40));
