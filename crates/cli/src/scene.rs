@@ -80,7 +80,7 @@ pub(crate) struct SceneArguments {
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,
     /// The file system below the files of job files: ext4, xfs, none (files are regions of the disk) [default: as the
-    /// job file says in `; blksched: fs=ext4`, or none]
+    /// job file says in `; blksched: fs=xfs`, or ext4; a file name in /dev is the disk itself]
     #[arg(long, value_name = "NAME", value_parser = FsKind::named)]
     pub(crate) fs: Option<FsKind>,
     /// Load and check everything, but run nothing

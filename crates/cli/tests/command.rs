@@ -182,7 +182,7 @@ fn programs_read_the_same_answer() {
 
 #[test]
 fn a_price_that_is_too_high_is_a_choice_and_changes_no_system() {
-    let asked = ["--seeds", "2", "--elevators", "mq-deadline,bfq"];
+    let asked = ["--seeds", "2", "--elevators", "mq-deadline,bfq", "--fs", "none"];
     let text = done(&[&["compare"], &SHORT[..], &asked[..]].concat());
     assert!(text.contains("\nChoose: bfq helps (") && text.contains(") and harms (backup nearly stops: "), "{text}");
     let rules = compare(&[&asked[..], &["--emit", "udev"]].concat());
@@ -707,7 +707,7 @@ fn fios_options_on_the_command_line_make_jobs() {
 fn parse_only_checks_and_runs_nothing() {
     let path = job_file("fine.fio", "[a]\nrw=randread\ndirect=1\nsize=1m\nthread\n");
     let text = done(&["compare", &path, "--parse-only"]);
-    assert!(text.contains("thread") && !text.contains("none"), "{text}");
+    assert!(text.contains("thread") && !text.contains("kyber"), "{text}");
     let broken = job_file("not-fine.fio", "[a]\nrw=sideways\ndirect=1\nsize=1m\n");
     assert!(refused(&["simulate", &broken, "--parse-only"]).contains("sideways"));
 }
@@ -816,7 +816,33 @@ fn a_trace_that_does_not_fit_or_is_told_nonsense_is_refused() {
 fn programs_have_memory_of_their_own() {
     let host = ["--host", "memory=64m", "--parse-only"];
     assert!(compare(&[&["cat"], &host[..]].concat()).contains("--host changes nothing"));
-    assert_eq!(compare(&[&["mixed"], &host[..]].concat()), "");
+    assert_eq!(compare(&[&["mixed", "--fs", "none"], &host[..]].concat()), "");
+}
+
+#[test]
+fn files_are_on_ext4_unless_something_else_is_said_and_one_line_says_so() {
+    let (file, device) = ("[a]\nrw=write\nsize=1m\n", "[a]\nrw=write\nfilename=/dev/sda\nsize=1m\n");
+    let notes = |name: &str, text: &str, more: &[&str]| {
+        compare(&[&[job_file(name, text).as_str(), "--parse-only"], more].concat())
+    };
+    let on_ext4 = "files are on a fresh ext4 of Linux 6.18, as names outside /dev are (";
+    let said = notes("on-a-file.fio", file, &[]);
+    assert!(said.contains(on_ext4) && said.matches("--fs").count() == 2 && said.lines().count() == 1, "{said}");
+    let in_directory = notes("in-a-directory.fio", "[a]\nrw=write\ndirectory=/mnt/data\nsize=1m\n", &[]);
+    assert!(in_directory.contains(on_ext4), "{in_directory}");
+    let beside = notes("beside-a-device.fio", &format!("{device}[b]\nrw=read\nsize=1m\n"), &[]);
+    assert!(beside.contains(on_ext4), "one of its jobs uses a file: {beside}");
+    assert_eq!(notes("on-a-device.fio", device, &[]), "");
+    assert_eq!(notes("on-none.fio", file, &["--fs", "none"]), "");
+    let xfs = notes("on-xfs.fio", &format!("{file}; blksched: fs=xfs\n"), &[]);
+    assert!(xfs.contains("on a fresh xfs of Linux 6.18;") && !xfs.contains("names outside"), "{xfs}");
+    let contradicts = job_file("contradicts.fio", &format!("{device}; blksched: fs=ext4\n"));
+    let wrong = refused(&["compare", &contradicts]);
+    assert!(wrong.contains("contradicts.fio:5:") && wrong.contains("raw device"), "{wrong}");
+    for (word, why) in [("btrfs", "not modelled"), ("ext5", "expected ext4, xfs or none"), ("overlay", "below it")] {
+        let wrong = refused(&["compare", "--fs", word]);
+        assert!(wrong.contains(why), "{word}: {wrong}");
+    }
 }
 
 #[test]

@@ -63,7 +63,8 @@ pub struct Scene {
     pub wbt_lat_usec: Option<u64>,
     /// The host.
     pub host: HostSettings,
-    /// The file system below the files of job files; `None`: as they say, or none.
+    /// The file system below the files of job files; `None`: as they say, or else ext4
+    /// ([`JobFile::usual_file_system`](blksched_workloads::fio::JobFile::usual_file_system)).
     pub fs: Option<FsKind>,
 }
 

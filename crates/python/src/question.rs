@@ -6,6 +6,7 @@ use blksched_lab::scene::{attached, some_time};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_workloads::fio::{Text, Typed};
+use blksched_workloads::host::fs::FsKind;
 use pyo3::prelude::*;
 
 /// The scene, as `blksched/_input.py` hands it over: a dictionary.
@@ -22,6 +23,7 @@ pub(crate) struct Question {
     time: Option<String>,
     seed: Option<u64>,
     host: Option<String>,
+    fs: Option<String>,
     starts: Option<String>,
 }
 
@@ -33,6 +35,7 @@ impl Question {
         let time: Option<Span> = self.time.as_deref().map(some_time).transpose().map_err(wrong("time"))?;
         let attached = self.attached.as_deref().map(attached).transpose().map_err(word("attached"))?;
         let host = self.host.as_deref().map(host).transpose().map_err(word("host"))?;
+        let fs = self.fs.as_deref().map(FsKind::named).transpose().map_err(wrong("fs"))?;
         let usual = Scene::of("", &self.disk, self.seed.unwrap_or(1));
         Ok(Scene {
             jobs: self.jobs,
@@ -40,6 +43,7 @@ impl Question {
             time,
             depth: self.depth,
             attached,
+            fs,
             host: host.unwrap_or_else(|| usual.host.clone()),
             starts: self.starts.as_deref().map_or(Ok(usual.starts), starts).map_err(wrong("starts"))?,
             ..usual

@@ -137,6 +137,8 @@ def test_a_proposal_has_its_gain_its_price_and_its_files() -> None:
 def test_a_question_that_is_not_understood_says_what_was_expected() -> None:
     for wrong, words in [
         ({"host": "cpuss=4"}, "did you mean `cpus`"),
+        ({"fs": "ext5"}, "fs: unknown file system `ext5`"),
+        ({"fs": "btrfs"}, "this file system is not modelled"),
         ({"time": "soon"}, "time: "),
         ({"starts": "late"}, "expected drawn or as-said"),
         ({"seeds": 0}, "expected a number from 1"),

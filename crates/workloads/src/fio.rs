@@ -273,10 +273,28 @@ impl JobFile {
         plan::plan(&self.jobs, &self.traces, disk_sectors, fs).map_err(|problems| Errors::new(&self.texts, problems))
     }
 
-    /// Whether any job uses a file, and not a device.
+    /// Whether any job uses a file, and not a device. A replayed trace (`read_iolog`) was recorded below its files.
     pub fn uses_files(&self) -> bool {
         let is_raw = |name: &String| files::is_device(name);
-        self.jobs.iter().any(|job| !job.settings.files.filename.as_ref().is_some_and(is_raw))
+        let is_below = |job: &JobSection| {
+            job.settings.files.replay.log.is_some() || job.settings.files.filename.as_ref().is_some_and(is_raw)
+        };
+        !self.jobs.iter().all(is_below)
+    }
+
+    /// The file system below its files on a usual machine: the one that it says, or else ext4, which fio's working
+    /// directory is on, if any job uses a file.
+    ///
+    /// ```
+    /// use blksched_workloads::{fio::JobFile, host::fs::FsKind};
+    /// let on = |text: &str| JobFile::parse(text, "a.fio").unwrap().usual_file_system();
+    /// assert_eq!(on("[a]\nsize=1m\n[b]\nfilename=/dev/sda\n"), FsKind::Ext4);
+    /// assert_eq!(on("[a]\nfilename=/dev/sda\n"), FsKind::None);
+    /// assert_eq!(on("[a]\nsize=1m\n; blksched: fs=xfs\n"), FsKind::Xfs);
+    /// ```
+    pub fn usual_file_system(&self) -> FsKind {
+        let usual = if self.uses_files() { FsKind::Ext4 } else { FsKind::None };
+        self.file_system().unwrap_or(usual)
     }
 
     /// The devices that jobs name, as in `filename=/dev/sda`, in the order of the file.

@@ -11,7 +11,8 @@ use blksched_lab::verdict::action::{self, Action, Challenger};
 use blksched_lab::verdict::clones::{JobDifference, by_job};
 use blksched_lab::verdict::contrast::times;
 use blksched_lab::{Comparison, FitSearch, Scene, Watch};
-use blksched_workloads::QUESTIONS;
+use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::{QUESTIONS, builtin};
 use clap::Args;
 
 use super::arguments::effort;
@@ -140,9 +141,9 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          hardware queue, `none` for many). `=`: no scheduler is proven to be 5 % better on the figures that each\n\
          job's role calls for (Holm's correction over the candidates), or none that is better can be recommended.\n\
          `choose`: a scheduler helps some jobs and harms others. `?`: the runs do not say.\n\
-         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. `blksched list\n\
-         WORKLOAD` prints a job file, `blksched compare WORKLOAD --disk DISK --elevators A,B,…` the whole comparison\n\
-         behind a cell.\n\
+         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. Files are regions\n\
+         of the disk, without a file system. `blksched list WORKLOAD` prints a job file, `blksched compare WORKLOAD\n\
+         --disk DISK --fs none --elevators A,B,…` the whole comparison behind a cell.\n\
          {besides}\n",
         besides = besides(arguments),
         version = env!("CARGO_PKG_VERSION"),
@@ -171,7 +172,9 @@ fn field(
     schedulers: &[String],
     (csv, followed): (&mut String, &Followed),
 ) -> Result<Field, Failure> {
-    let scene = Scene::of(workload, disk, arguments.seed);
+    // Built-in loads ask about the scheduler alone: their files are regions of the disk here.
+    let fs = builtin(workload).map(|_| FsKind::None);
+    let scene = Scene { fs, ..Scene::of(workload, disk, arguments.seed) };
     let (stage, _) = Stage::load(&scene, &OnDisk)?.without_logs();
     let default = stage.kernel_default(&scene).to_owned();
     let mut elevators = vec![default.clone()];

@@ -55,8 +55,11 @@ fn stories_add_up_and_the_blame_table_of_the_default_load_names_the_backup() {
     let totals = value["totals"].as_array().unwrap().iter();
     let totals: BTreeMap<&str, u64> = totals.map(|row| (row["who"].as_str().unwrap(), number(&row["ns"]))).collect();
     assert_eq!(sums, totals);
-    let text = done(&[&["explain", "--blame"], &SHORT[..]].concat());
+    let blamed = |fs: &str| done(&[&["explain", "--blame", "--fs", fs], &SHORT[..]].concat());
+    let text = blamed("none");
     assert!(text.contains("Others waited longest for backup: "), "{text}");
+    let text = blamed("ext4");
+    assert!(text.contains("Others waited longest for the journal: "), "{text}");
     let own = explained(&["--process", "log"]);
     assert!(own["blame"].as_array().unwrap().iter().all(|row| row["who"] == "log"), "{own}");
 }

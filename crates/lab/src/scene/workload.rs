@@ -138,7 +138,8 @@ impl Workload {
 
     /// Its processes on a disk of this size.
     pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Error> {
-        let jobs = self.file.as_ref().map(|file| file.plan_on(disk_sectors, self.fs.unwrap_or_default())).transpose();
+        let on = |file: &JobFile| file.plan_on(disk_sectors, self.fs.unwrap_or_else(|| file.usual_file_system()));
+        let jobs = self.file.as_ref().map(on).transpose();
         let mut plan = jobs.map_err(Error::Jobs)?.unwrap_or_default();
         for start in &self.programs {
             plan.add_program(start.clone(), disk_sectors).map_err(Error::Input)?;
@@ -162,7 +163,8 @@ impl Workload {
         if let (None, Some(fs)) = (&self.file, self.fs) {
             notes.push(format!("--fs {fs} changes nothing: programs and traces use the disk itself"));
         }
-        notes.extend((plan.fs != FsKind::None).then(|| on_a_file_system(plan)));
+        let is_said = self.fs.is_some() || self.file.as_ref().is_some_and(|file| file.file_system().is_some());
+        notes.extend((plan.fs != FsKind::None).then(|| on_a_file_system(plan, is_said)));
         notes.extend(self.told.iter().cloned());
         notes.extend(self.machine.as_ref().map(|device| {
             let words: Vec<String> = device.words.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -177,11 +179,10 @@ impl Workload {
 }
 
 /// What is assumed of the files.
-fn on_a_file_system(plan: &Plan) -> String {
-    format!(
-        "files are on a fresh {} of Linux 6.18 (docs/host.md: what of it is modelled, and how far predictions are off)",
-        plan.fs
-    )
+fn on_a_file_system(plan: &Plan, is_said: bool) -> String {
+    let why =
+        if is_said { "" } else { ", as names outside /dev are (--fs xfs: on xfs; --fs none: on the disk itself)" };
+    format!("files are on a fresh {} of Linux 6.18{why}; what of it is modelled: docs/host.md", plan.fs)
 }
 
 /// Whether the file system asked for beside the job file can be the one below its files.

@@ -65,6 +65,7 @@ def sweep(
     *,
     time: str | float | None = None,
     host: str | None = None,
+    fs: str | None = None,
     starts: str | None = None,
 ) -> Table:
     """Every cell on all cores: a row per run, job and direction, in the columns of docs/schema.md (`key` counts them).
@@ -77,4 +78,4 @@ def sweep(
     for cell in cells:
         knobs = {name: value for name, value in cell.items() if name not in ("elevator", "seed")}
         specs.append((spec(cell["elevator"], knobs), int(cell.get("seed", 1))))
-    return many(_question(job, disk, time=time, host=host, starts=starts), specs)
+    return many(_question(job, disk, time=time, host=host, fs=fs, starts=starts), specs)

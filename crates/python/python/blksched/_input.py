@@ -97,6 +97,7 @@ def _question(
     time: str | float | None = None,
     seed: int | None = None,
     host: str | None = None,
+    fs: str | None = None,
     starts: str | None = None,
 ) -> dict[str, Any]:
     """What is asked, as the compiled half takes it."""
@@ -110,5 +111,6 @@ def _question(
         "time": None if time is None else str(time),
         "seed": seed,
         "host": host,
+        "fs": fs,
         "starts": starts,
     }

@@ -202,6 +202,7 @@ def simulate(
     seed: int = 1,
     time: str | float | None = None,
     host: str | None = None,
+    fs: str | None = None,
     starts: str | None = None,
 ) -> Result:
     """One load under one scheduler; the same arguments give the same result, everywhere.
@@ -210,7 +211,7 @@ def simulate(
     >>> sorted(r.jobs)
     ['reader', 'writer']
     """
-    question = _question(job, disk, time=time, seed=seed, host=host, starts=starts)
+    question = _question(job, disk, time=time, seed=seed, host=host, fs=fs, starts=starts)
     return Result(_simulate(question, spec(elevator, knobs)))
 
 
@@ -254,6 +255,7 @@ def compare(
     goal: str | None = None,
     time: str | float | None = None,
     host: str | None = None,
+    fs: str | None = None,
     starts: str | None = None,
 ) -> Comparison:
     """One load under several schedulers; the first is your default, with which the others are compared.
@@ -262,6 +264,6 @@ def compare(
     >>> c.verdict.proposal is None, c.verdict.default
     (True, 'none')
     """
-    question = _question(job, disk, time=time, seed=seed, host=host, starts=starts)
+    question = _question(job, disk, time=time, seed=seed, host=host, fs=fs, starts=starts)
     names = [] if elevators is None else [spec(elevator) for elevator in elevators]
     return Comparison(_compare(question, names, seeds, goal))

@@ -87,6 +87,7 @@ def tune(
     seed: int = 1,
     time: str | float | None = None,
     host: str | None = None,
+    fs: str | None = None,
     sampler: Any = None,
     pruner: Any = None,
 ) -> Tuned:
@@ -103,7 +104,7 @@ def tune(
     if not goals:
         raise InputError("no goal: expected one at least, as in goal=\"p99(app.read)\"")
     name = spec(elevator)
-    searches = [_search(job, disk, name, one, time, host, seed) for one in goals]
+    searches = [_search(job, disk, name, one, time, (host, fs), seed) for one in goals]
     axes = searches[0].knobs()
     sampler = sampler or optuna.samplers.TPESampler(seed=seed, multivariate=True)
 
@@ -154,9 +155,16 @@ def _best(study: Any) -> list[Any]:
 
 
 def _search(
-    job: Job | str, disk: Disk | str, name: str, goal: str | None, time: Any, host: str | None, seed: int
+    job: Job | str,
+    disk: Disk | str,
+    name: str,
+    goal: str | None,
+    time: Any,
+    on: tuple[str | None, str | None],
+    seed: int,
 ) -> Search:
-    question = _question(job, disk, time=time, seed=seed, host=host)
+    host, fs = on
+    question = _question(job, disk, time=time, seed=seed, host=host, fs=fs)
     return Search(question, name, None if goal is None else as_goal(goal))
 
 

@@ -9,6 +9,8 @@ use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::{JobPlan, Plan};
 
 const TABLE: &str = include_str!("so_far.tsv");
+/// A class of loads on files in each line: rates, mean fsyncs, pairs of schedulers. Written by `tests/it/file_systems.rs`.
+const FILES: &str = include_str!("so_far_files.tsv");
 /// The table's first line.
 pub const HEAD: &str = "# disk\tkernel\tkind\tload\twithin_20_percent\tcells\tmedian_error_percent\tp90_error_percent\t\
                         verdicts_right\tverdicts\tpairs_right\tpairs\n";
@@ -28,7 +30,7 @@ pub enum LoadClass {
     Programs,
     /// A recorded trace.
     Replays,
-    /// Files on ext4 or xfs, whatever is done there: `tests/file_systems.rs` writes their figures into docs/host.md.
+    /// Files on ext4 or xfs: `tests/it/file_systems.rs` writes their figures, by [`files_class`].
     FileSystem,
 }
 
@@ -157,9 +159,28 @@ pub fn sentence(model: &Model, plan: &Plan) -> String {
             (known, start)
         }
     };
-    let classes: Vec<String> = LoadClass::of(plan).into_iter().map(|class| of_class(&known, class)).collect();
+    let said = |class| if class == LoadClass::FileSystem { of_files(plan) } else { of_class(&known, class) };
+    let classes: Vec<String> = LoadClass::of(plan).into_iter().map(said).collect();
     let array = if matches!(model, Model::Raid(_)) { "; arrays: never compared" } else { "" };
     format!("{start}: {}{array}.", classes.join("; "))
+}
+
+/// "ext4 with syncs, on a disk of constant speed alone: 25 of 28 rates and …".
+fn of_files(plan: &Plan) -> String {
+    let class = files_class(plan.fs, plan.jobs.iter().any(|job| job.character.syncs));
+    let own = FILES.lines().find_map(|line| line.strip_prefix(&class)?.strip_prefix('\t'));
+    let words: Vec<&str> = own.map(|line| line.split('\t').collect()).unwrap_or_default();
+    let &[rates, syncs, pairs] = &words[..] else { return format!("{class}: never compared") };
+    let syncs = if syncs == "-" { String::new() } else { format!(" and {syncs} mean fsyncs") };
+    format!(
+        "{class}, on a disk of constant speed alone: {rates} rates{syncs} within 20 %, {pairs} pairs of schedulers in \
+         the right order"
+    )
+}
+
+/// The name of a class of loads on files, in `so_far_files.tsv`.
+pub fn files_class(fs: FsKind, syncs: bool) -> String {
+    format!("{fs} {} syncs", if syncs { "with" } else { "without" })
 }
 
 /// "fsync: 20 of 24 rates within 20 %, best scheduler found 3 of 3 times".
@@ -171,9 +192,6 @@ fn of_class(known: &[&SoFar], class: LoadClass) -> String {
     // Where no two schedulers really differ, any is the best.
     let verdicts = if sum(|one| one.pairs).1 > 0 { sum(|one| one.verdicts) } else { (0, 0) };
     match (sum(|one| one.within), verdicts) {
-        ((_, 0), _) if class == LoadClass::FileSystem => {
-            format!("{name}: compared on a disk of constant speed alone (docs/host.md)")
-        }
         ((_, 0), _) => format!("{name}: never compared"),
         ((near, cells), (_, 0)) => format!("{name}: {near} of {cells} rates within 20 %"),
         ((near, cells), (right, jobs)) => {
@@ -244,7 +262,10 @@ mod tests {
     #[test]
     fn a_file_system_does_not_borrow_the_figures_of_raw_files() {
         let said = said("hdd-7200", "rw=write\nfsync=1\n; blksched: fs=ext4");
-        assert!(said.ends_with(": ext4 and xfs: compared on a disk of constant speed alone (docs/host.md)."), "{said}");
+        assert!(said.contains(": ext4 with syncs, on a disk of constant speed alone: "), "{said}");
+        assert!(said.contains(" mean fsyncs within 20 %, ") && !said.contains(": fsync: "), "{said}");
+        let read = self::said("hdd-7200", "rw=read\n; blksched: fs=xfs");
+        assert!(read.contains(": xfs without syncs, ") && !read.contains("mean fsync"), "{read}");
     }
 
     #[test]

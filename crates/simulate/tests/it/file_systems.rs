@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use blksched::Catalogue;
 use blksched_measure::Work;
-use blksched_simulate::reality::{Set, read};
+use blksched_simulate::reality::{Set, read, so_far};
 use blksched_simulate::{Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 use blksched_workloads::host::HostKnobs;
@@ -20,6 +20,7 @@ use blksched_workloads::host::fs::FsKind;
 
 const SEEDS: u64 = 5;
 const FOLDER: &str = "testdata/reality/6.18-files";
+const SO_FAR: &str = "crates/simulate/src/reality/so_far_files.tsv";
 const PAGE: &str = "docs/host.md";
 const BEGIN: &str = "<!-- shares on file systems: written by a test -->\n";
 const END: &str = "<!-- end of shares -->\n";
@@ -205,6 +206,17 @@ fn table(shares: &BTreeMap<String, Shares>) -> String {
     table
 }
 
+/// The same for the sentence below a prediction ([`so_far`]).
+fn said_so_far(shares: &BTreeMap<String, Shares>) -> String {
+    let line = |(class, [bandwidth, _, sync, pairs]): (&String, &Shares)| {
+        let (fs, loads) = class.split_once(": ").expect("a file system and its loads");
+        let fs = FsKind::named(fs).expect("a file system");
+        let sync = if sync.of == 0 { "-".to_owned() } else { sync.to_string() };
+        format!("{}\t{bandwidth}\t{sync}\t{pairs}\n", so_far::files_class(fs, loads.starts_with("fsync")))
+    };
+    shares.iter().map(line).collect()
+}
+
 /// The numbers of right cells in a table, in its order.
 fn rights(table: &str) -> Vec<usize> {
     table.split('|').filter_map(|cell| cell.trim().split_once(" of ")?.0.parse().ok()).collect()
@@ -215,16 +227,19 @@ fn shares_of_right_predictions_on_file_systems_are_as_stated_and_only_grow() {
     let measured = measured();
     let jobs: std::collections::BTreeSet<(FsKind, String)> =
         measured.keys().map(|(fs, job, ..)| (*fs, job.clone())).collect();
-    let found = table(&shares(&measured, &predicted(jobs.into_iter())));
+    let shares = shares(&measured, &predicted(jobs.into_iter()));
+    let (found, so_far) = (table(&shares), said_so_far(&shares));
     let page = text(PAGE);
     let (before, rest) = page.split_once(BEGIN).expect("the page has the table");
     let (stated, after) = rest.split_once(END).expect("the table ends");
     if std::env::var_os("BLESS").is_none() {
         assert_eq!(found, stated, "in {PAGE}");
+        assert_eq!(so_far, text(SO_FAR), "in {SO_FAR}");
         return;
     }
     let (new, old) = (rights(&found), rights(stated));
     let falls = old.iter().zip(&new).any(|(old, new)| new < old);
     assert!(!falls, "fewer are right:\n{found}");
+    std::fs::write(root().join(SO_FAR), so_far).expect("it is written");
     std::fs::write(root().join(PAGE), format!("{before}{BEGIN}{found}{END}{after}")).expect("it is written");
 }

@@ -12,6 +12,7 @@ use blksched_lab::verdict::figure::Figure;
 use blksched_lab::verdict::role::Role;
 use blksched_lab::{Comparison, NoFiles, Scene};
 use blksched_simulate::Length;
+use blksched_workloads::host::fs::FsKind;
 
 use super::rules;
 use super::steps::Step;
@@ -49,7 +50,8 @@ impl Lane {
     /// # Errors
     /// If a run stands still.
     pub fn load(scheduler: &str, load: &str, disk: &str) -> Result<Lane> {
-        let scene = Scene::of(load, disk, FIRST);
+        // What the schedulers do with the load itself, on the disk itself.
+        let scene = Scene { fs: Some(FsKind::None), ..Scene::of(load, disk, FIRST) };
         let (stage, _) = Stage::load(&scene, &NoFiles)?.without_logs();
         let newest = contenders("--elevators", &[scheduler.to_owned()], &[], &Catalogue::builtin())?;
         let length = stage.length(&scene, &newest[0], 1.0)?;

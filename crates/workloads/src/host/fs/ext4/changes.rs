@@ -87,7 +87,7 @@ impl Ext4 {
 
     /// Gives these blocks places where they have none, and splits what has not been written.
     fn place(&mut self, inode: InodeId, blocks: &Blocks, whole: bool, handle: &mut Handle) {
-        let before = self.inodes.entry(inode).or_default().extents.clone();
+        let end = self.inodes.entry(inode).or_default().extents.end();
         let mut groups = Vec::new();
         while let Some(hole) = self.inodes.entry(inode).or_default().extents.hole(blocks) {
             let known = self.inodes.entry(inode).or_default();
@@ -95,17 +95,18 @@ impl Ext4 {
             known.extents.insert(Extent { at: hole.start, blocks: count, place, written: false });
             groups.push(self.geometry.group_of(place));
         }
+        let placed = !groups.is_empty();
         for group in groups {
             handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
         }
         let known = self.inodes.entry(inode).or_default();
         let split = !whole && known.extents.split(blocks);
-        if known.extents != before || split {
+        if placed || split {
             self.grow(inode, handle);
         }
         handle.blocks.push_back(self.geometry.table_of(inode));
         handle.inodes.push((inode, Matters::ToAll));
-        let grew = self.inodes.entry(inode).or_default().extents.end() > before.end();
+        let grew = self.inodes.entry(inode).or_default().extents.end() > end;
         if grew {
             handle.inodes.push((inode, Matters::ToData));
         }
