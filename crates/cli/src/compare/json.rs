@@ -21,6 +21,7 @@ use blksched_simulate::Trial;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::memory_table::sync_key;
 use super::sample::sample;
 use super::{extra, sensitivity, validation};
 use crate::scene::host_settings;
@@ -252,7 +253,7 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
 
 /// What the page cache did.
 fn page_cache(memory: &MemoryMeasure) -> Value {
-    json!({
+    let mut value = json!({
         "read_from_memory": sample(&memory.hits, Quantity::Fraction),
         "read_ahead": sample(&memory.read_ahead, Quantity::Bytes),
         "written_to_memory": sample(&memory.dirtied, Quantity::Bytes),
@@ -261,7 +262,11 @@ fn page_cache(memory: &MemoryMeasure) -> Value {
         "writers_throttled": sample(&memory.throttled, Quantity::Count),
         "throttled_per_write": sample(&memory.room, Quantity::Time),
         "dirty_at_end": sample(&memory.left, Quantity::Bytes),
-    })
+    });
+    for (what, waited) in memory.syncs.iter().flatten() {
+        value[sync_key(*what)] = sample(waited, Quantity::Time);
+    }
+    value
 }
 
 /// A file's content, as a number where it is one.

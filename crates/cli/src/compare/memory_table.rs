@@ -1,9 +1,10 @@
-//! The page cache in a table.
+//! The page cache in a table, and what an fsync waited for.
 
 use std::sync::Arc;
 
 use blksched_lab::runs::measured::Measured;
-use blksched_measure::{Column, Quantity, Table};
+use blksched_measure::{Cell, Column, Quantity, Table};
+use blksched_workloads::host::WaitsFor;
 
 use super::lines::below_a_line;
 
@@ -35,4 +36,57 @@ pub(super) fn table(measured: &[Arc<Measured>]) -> Option<Table> {
         ]);
     }
     Some(table)
+}
+
+/// What an fsync waited for under each scheduler, the whole of it in the last column; `None` if there was none.
+pub(super) fn syncs(measured: &[Arc<Measured>]) -> Option<Table> {
+    let found: Vec<_> = measured.iter().filter_map(|one| one.memory.as_ref()?.syncs.as_ref()).collect();
+    let is_shown = |nth: usize| found.iter().any(|syncs| syncs[nth].1.mean() > 0.0);
+    let shown: Vec<usize> = (0..WaitsFor::OF_SYNC.len()).filter(|&nth| is_shown(nth)).collect();
+    if shown.is_empty() {
+        return None;
+    }
+    let part = |&nth: &usize| {
+        let what = WaitsFor::OF_SYNC[nth];
+        Column::numbers(sync_key(what), sync_name(what), Quantity::Time)
+    };
+    let columns = [Column::words("elevator", "scheduler")].into_iter().chain(shown.iter().map(part));
+    let mut table = Table::new("", columns.chain([Column::numbers("sync", "fsync", Quantity::Time)]).collect());
+    for (nth, elevator) in measured.iter().enumerate() {
+        let Some(syncs) = elevator.memory.as_ref().and_then(|memory| memory.syncs.as_ref()) else { continue };
+        below_a_line(&mut table, measured, nth);
+        let whole: f64 = syncs.iter().map(|(_, sample)| sample.mean()).sum();
+        let cells = shown.iter().map(|&nth| Cell::from(&syncs[nth].1));
+        table.row([elevator.label().into()].into_iter().chain(cells).chain([whole.into()]));
+    }
+    table.note(
+        "what an fsync or fdatasync waited for, a mean over all calls: its data; a log write that is not its own, because \
+         it needs a block of it or its own comes after; its log write; its commit block and the flushes around it; \
+         another flush of the drive's cache",
+    );
+    Some(table)
+}
+
+/// The column of a part of an fsync.
+fn sync_name(what: WaitsFor) -> &'static str {
+    match what {
+        WaitsFor::OthersLog => "another's log",
+        WaitsFor::Log => "log",
+        WaitsFor::Commit => "commit",
+        WaitsFor::LogRoom => "room in the log",
+        WaitsFor::Flush => "flush",
+        WaitsFor::Writing | WaitsFor::Pages | WaitsFor::Room => "data",
+    }
+}
+
+/// The same as a key of JSON.
+pub(super) fn sync_key(what: WaitsFor) -> &'static str {
+    match what {
+        WaitsFor::OthersLog => "fsync_others_log",
+        WaitsFor::Log => "fsync_log",
+        WaitsFor::Commit => "fsync_commit",
+        WaitsFor::LogRoom => "fsync_log_room",
+        WaitsFor::Flush => "fsync_flush",
+        WaitsFor::Writing | WaitsFor::Pages | WaitsFor::Room => "fsync_data",
+    }
 }

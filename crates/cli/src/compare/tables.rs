@@ -13,7 +13,7 @@ use super::memory_table;
 pub(super) fn all(measured: &[Arc<Measured>], timed: bool, wide: bool) -> Vec<Table> {
     let details = wide.then(|| details(measured));
     let tables = [jobs(measured, timed)].into_iter().chain(details).chain([disk(measured)]);
-    tables.chain(memory_table::table(measured)).collect()
+    tables.chain(memory_table::table(measured)).chain(memory_table::syncs(measured)).collect()
 }
 
 /// One row per scheduler, job and direction; with `timed`, the time that each job ran replaces its I/Os.

@@ -56,10 +56,10 @@ fn stories_add_up_and_the_blame_table_of_the_default_load_names_the_backup() {
     let totals: BTreeMap<&str, u64> = totals.map(|row| (row["who"].as_str().unwrap(), number(&row["ns"]))).collect();
     assert_eq!(sums, totals);
     let blamed = |fs: &str| done(&[&["explain", "--blame", "--fs", fs], &SHORT[..]].concat());
-    let text = blamed("none");
-    assert!(text.contains("Others waited longest for backup: "), "{text}");
-    let text = blamed("ext4");
-    assert!(text.contains("Others waited longest for the journal: "), "{text}");
+    for fs in ["none", "ext4"] {
+        let text = blamed(fs);
+        assert!(text.contains("Others waited longest for backup: "), "{fs}: {text}");
+    }
     let own = explained(&["--process", "log"]);
     assert!(own["blame"].as_array().unwrap().iter().all(|row| row["who"] == "log"), "{own}");
 }
@@ -332,4 +332,31 @@ fn a_trace_with_completions_stands_beside_what_is_simulated_and_no_claim_is_belo
     assert!(other.contains("\nNo verdict: simulated and recorded latencies differ by a factor of "), "{other}");
     assert!(other.contains("so sata-ssd is not the disk of this trace; ") && !other.contains("Use "), "{other}");
     assert!(own.contains("Mean latency recorded and simulated: read "), "{own}");
+}
+
+/// A disk that serves one request at a time, in 10 ms, behind four tags.
+const SLOW: &str = "kind = \"fixed\"\ndescription = \"10 ms\"\ncapacity = \"8GiB\"\nmax_command = \"1MiB\"\ndepth = 31\n\
+                    channels = 1\nservice = \"10ms\"\n";
+
+#[test]
+fn an_fsync_behind_the_flushers_sorted_writes_is_told_with_the_journal_and_in_parts() {
+    let disk = job_file("slow.toml", SLOW);
+    let jobs = "[append]\nrw=write\nbs=4k\nsize=64m\nfsync=1\nthinktime=500ms\n[copy]\nrw=write\nbs=1m\nsize=3g\n";
+    let jobs = job_file("append-beside-a-copy.fio", jobs);
+    let scene = ["--disk", &disk, "--depth", "4", "--wbt-lat-usec", "0", "--time", "60s"];
+    let load = [&["explain", jobs.as_str(), "--elevator", "mq-deadline", "--process", "append"], &scene[..]].concat();
+    let text = done(&load);
+    assert!(text.contains("append's fsync took 9."), "two deadlines of 5 s: {text}");
+    assert!(
+        text.contains(" of it for the journal's writes, which stood behind others in the scheduler for 5."),
+        "{text}"
+    );
+    let load = ["compare", &jobs, "--elevators", "mq-deadline,none", "--seeds", "1", "--details"];
+    let text = done(&[&load, &scene[..]].concat());
+    let heads = text.lines().find(|line| line.contains("another's log")).expect("the parts of an fsync");
+    for head in ["data", "log", "commit", "fsync"] {
+        assert!(heads.contains(head), "{head}: {heads}");
+    }
+    let raw = done(&[&load, &scene[..], &["--fs", "none"]].concat());
+    assert!(!raw.contains("another's log"), "{raw}");
 }

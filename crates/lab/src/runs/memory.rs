@@ -25,6 +25,9 @@ pub struct MemoryMeasure {
     pub room: Sample,
     /// Still dirty at the end \[bytes\].
     pub left: Sample,
+    /// What an `fsync` or `fdatasync` waited for, in the order of [`WaitsFor::OF_SYNC`] \[ns per call\]; `None` if there
+    /// was none, or it waited for nothing.
+    pub syncs: Option<[(WaitsFor, Sample); WaitsFor::OF_SYNC.len()]>,
 }
 
 impl MemoryMeasure {
@@ -40,8 +43,15 @@ impl MemoryMeasure {
             throttled: over(|host| host.writes.throttled as f64),
             room: over(|host| per_call(&host.writes, WaitsFor::Room)),
             left: over(|host| host.dirty as f64),
+            syncs: syncs(runs),
         })
     }
+}
+
+fn syncs(runs: &[Outcome]) -> Option<[(WaitsFor, Sample); WaitsFor::OF_SYNC.len()]> {
+    let each = |what| Sample::of(runs.iter().map(|run| per_call(&run.host.syncs, what)).collect());
+    let waited = |run: &Outcome| WaitsFor::OF_SYNC.iter().any(|what| !run.host.syncs.on(*what).is_zero());
+    runs.iter().any(waited).then(|| WaitsFor::OF_SYNC.map(|what| (what, each(what))))
 }
 
 fn bytes(pages: u64) -> f64 {

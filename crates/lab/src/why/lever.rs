@@ -96,8 +96,18 @@ fn levers(part: Part) -> &'static [Lever] {
 }
 
 /// The knob on which most of what the jobs called `who` waited for others hangs, and how much that was.
-fn decisive(blame: &Blame, names: &Names, who: &str, tunables: &dyn Tunables) -> Option<(Lever, Span)> {
+fn decisive(teller: &Storyteller, names: &Names, who: &str, tunables: &dyn Tunables) -> Option<(Lever, Span)> {
     let mut sums: BTreeMap<Lever, Span> = BTreeMap::new();
+    let blame = teller.blame();
+    // Whatever went ahead of the journal's write did so until its deadline.
+    let own = blame.totals().filter(|(by, _)| names.job(*by) == who);
+    let (until, all) = own.fold((Span::ZERO, Span::ZERO), |(until, all), (by, total)| {
+        (until + teller.until_deadline(by), all + total.time)
+    });
+    let deadline = Lower("write_expire");
+    if until.as_ns() * 2 > all.as_ns() && deadline.is_of(tunables) {
+        return Some((deadline, until));
+    }
     for (by, part, cell) in blame.cells() {
         let is_own = matches!(part.whose(), Whose::Process(process) if process == by);
         if names.job(by) != who || is_own {
@@ -125,7 +135,7 @@ fn mean(blame: &Blame, names: &Names, who: &str) -> Option<Span> {
 pub(super) fn sentence(teller: &Storyteller, names: &Names, who: &str, trial: &Trial) -> Result<Option<String>, Error> {
     let built = trial.elevator.build();
     let tunables = built.elevator.tunables();
-    let Some((lever, waited)) = decisive(teller.blame(), names, who, tunables) else { return Ok(None) };
+    let Some((lever, waited)) = decisive(teller, names, who, tunables) else { return Ok(None) };
     let totals = teller.blame().totals().filter(|(by, _)| names.job(*by) == who);
     let all = totals.fold(Span::ZERO, |sum, (_, total)| sum + total.time);
     let share = waited.as_ns() as f64 / (all.as_ns() as f64).max(1.0);

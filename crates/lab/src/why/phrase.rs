@@ -3,7 +3,7 @@
 use blksched::reasons::HeldBack;
 use blksched::{Dir, Op, Span, SubmitterId};
 use blksched_measure::Quantity;
-use blksched_simulate::story::{Batched, Leg, Part, Rule, Story, Whose};
+use blksched_simulate::story::{Batched, ForJournal, Leg, Part, Rule, Story, Whose};
 
 use super::names::Names;
 
@@ -50,15 +50,34 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     if !rest.is_zero() && !phrases.is_empty() && rest.as_ns() * 1000 >= story.latency().as_ns() {
         phrases.push(format!("and {} of smaller waits", time(rest)));
     }
+    let waited = format!("waited {}{}", time(waited), for_the_journal(story));
     let mut text = match phrases.is_empty() {
-        true => format!("waited {}", time(waited)),
-        false => format!("waited {}: {}", time(waited), phrases.join(", then ").replace(", then and", ", and")),
+        true => waited,
+        false => format!("{waited}: {}", phrases.join(", then ").replace(", then and", ", and")),
     };
     if !service.is_zero() {
         let parts: Vec<String> = served.iter().map(|share| service_word(share)).collect();
         text += &format!("; its own service in the disk took {} ({})", time(service), parts.join(", "));
     }
     text
+}
+
+/// What of it was for the journal, if that is a tenth.
+fn for_the_journal(story: &Story) -> String {
+    let ForJournal { waited, until_deadline } = story.journal;
+    if waited.as_ns() * 10 < story.latency().as_ns() || waited.is_zero() {
+        return String::new();
+    }
+    let said = format!(", {} of it for the journal's writes", time(waited));
+    match until_deadline.as_ns() * 2 > waited.as_ns() {
+        true => {
+            format!(
+                "{said}, which stood behind others in the scheduler for {}, until their deadline",
+                time(until_deadline)
+            )
+        }
+        false => said,
+    }
 }
 
 fn shares(story: &Story) -> Vec<TimeShare> {

@@ -31,6 +31,8 @@ pub(super) struct Path {
     pub(super) queued_at: Option<Instant>,
     /// Its stays in the disk, at least one.
     pub(super) stays: Vec<Stay>,
+    /// The elevator sent it because its deadline had passed.
+    pub(super) expired: bool,
 }
 
 /// Why a submitter slept.

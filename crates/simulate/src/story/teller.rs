@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use blksched::author::RequestId;
-use blksched::reasons::Domain;
+use blksched::reasons::{BatchStart, Domain};
 use blksched::{Dir, Instant, Op, Reason, Span, SubmitterId};
 
 use blksched_disks::{Activity, Stint, StintWork};
 
 use super::blame::Blame;
-use super::calls::Transfers;
+use super::calls::{ForJournal, Landed, Others, Transfers};
 use super::happening::{Begun, Happening, IoId, IoRoute, Onlooker};
 use super::part::{Part, Piece, Whose, add};
 use super::path::{Keeps, LandedIo, Nap, Path, Stay, in_memory};
@@ -55,6 +55,8 @@ pub struct Story {
     pub landed_at: Instant,
     /// Where its time went, without a gap.
     pub pieces: Vec<Piece>,
+    /// What of it was for the file system's journal.
+    pub journal: ForJournal,
 }
 
 impl Story {
@@ -85,6 +87,7 @@ struct Track {
     /// When the disk was done, and the request's own part of the work.
     served: Option<(Instant, Activity)>,
     stays: Vec<Stay>,
+    expired: bool,
     ios: Vec<IoId>,
 }
 
@@ -110,6 +113,8 @@ pub struct Storyteller {
     transfers: Transfers,
     calls: usize,
     blame: Blame,
+    /// How long each submitter's calls waited until a write of the journal's had reached its deadline.
+    deadlines: BTreeMap<SubmitterId, Span>,
     stories: Vec<Story>,
     matched: u64,
     next_forget: usize,
@@ -140,6 +145,7 @@ impl Storyteller {
             transfers: Transfers::default(),
             calls: 0,
             blame: Blame::default(),
+            deadlines: BTreeMap::new(),
             stories: Vec::new(),
             matched: 0,
             next_forget: FIRST_LOOK,
@@ -171,6 +177,12 @@ impl Storyteller {
     /// Which process waited for which.
     pub fn blame(&self) -> &Blame {
         &self.blame
+    }
+
+    /// How long this submitter's calls waited, in all, while a write of the journal's stood in the elevator until its
+    /// deadline.
+    pub fn until_deadline(&self, by: SubmitterId) -> Span {
+        self.deadlines.get(&by).copied().unwrap_or(Span::ZERO)
     }
 
     /// How many completed I/Os met the conditions.
@@ -233,6 +245,7 @@ impl Storyteller {
                 (track.issued, track.is_queued) = (Some(issued), false);
                 track.ios.clear();
             }
+            Reason::BatchBegan { rq, why: BatchStart::Expired { .. }, .. } => self.track(rq).expired = true,
             Reason::Completed { rq, .. } => self.ended(at, rq, StayEnded::Done),
             Reason::Requeued { rq } => self.ended(at, rq, StayEnded::Requeued),
             Reason::HeldByPolicy { submitter, by } => self.held = Some((submitter, by)),
@@ -287,7 +300,7 @@ impl Storyteller {
             return;
         }
         let track = core::mem::take(track);
-        let path = Rc::new(Path { dir, queued_at: track.queued_at, stays: track.stays });
+        let path = Rc::new(Path { dir, queued_at: track.queued_at, stays: track.stays, expired: track.expired });
         for io in track.ios {
             if let Some(open) = self.open(io) {
                 open.path = Some(path.clone());
@@ -314,17 +327,21 @@ impl Storyteller {
     fn landed(&mut self, at: Instant, io: IoId) {
         let Some(open) = self.open.get_mut(io.0 as usize).and_then(Option::take) else { return };
         let OpenIo { nth, begun, begun_at, .. } = open;
-        let pieces = match begun.kind {
+        let (pieces, journal) = match begun.kind {
             IoRoute::Call => self.call(begun, begun_at, at),
-            IoRoute::Direct | IoRoute::Transfer => self.way(at, &open),
+            IoRoute::Direct | IoRoute::Transfer => (self.way(at, &open), ForJournal::default()),
         };
         match begun.kind {
-            IoRoute::Transfer if self.calls > 0 => self.transfers.landed(begun.by, pieces),
+            IoRoute::Transfer if self.calls > 0 => {
+                let expired = open.path.as_ref().is_some_and(|path| path.expired);
+                self.transfers.landed(begun.by, Landed { pieces, expired });
+            }
             IoRoute::Transfer => {}
             IoRoute::Direct | IoRoute::Call => {
                 self.calls -= usize::from(begun.kind == IoRoute::Call);
                 self.blame.add(begun.by, &pieces);
-                self.keep(Story { nth, begun, begun_at, landed_at: at, pieces });
+                *self.deadlines.entry(begun.by).or_default() += journal.until_deadline;
+                self.keep(Story { nth, begun, begun_at, landed_at: at, pieces, journal });
             }
         }
         if self.timeline.len() >= self.next_forget {
@@ -333,11 +350,13 @@ impl Storyteller {
     }
 
     /// The pieces of a call: the transfers that it waited for, and between them its submitter's naps.
-    fn call(&self, begun: Begun, begun_at: Instant, at: Instant) -> Vec<Piece> {
+    fn call(&self, begun: Begun, begun_at: Instant, at: Instant) -> (Vec<Piece>, ForJournal) {
         let none = Vec::new();
         let naps = self.naps.get(&begun.by).unwrap_or(&none);
         let mut pieces = Vec::new();
-        for piece in self.transfers.pieces((begun.by, begun.op), self.flusher, (begun_at, at)) {
+        let others = Others { flusher: self.flusher, journal: SubmitterId(self.flusher.0 + 1) };
+        let (told, journal) = self.transfers.pieces((begun.by, begun.op), others, (begun_at, at));
+        for piece in told {
             match piece.part {
                 Part::Memory => {
                     let kept = in_memory(&self.timeline, naps, piece.from, piece.to);
@@ -346,7 +365,7 @@ impl Storyteller {
                 _ => add(&mut pieces, piece),
             }
         }
-        pieces
+        (pieces, journal)
     }
 
     fn way(&self, at: Instant, open: &OpenIo) -> Vec<Piece> {

@@ -14,14 +14,16 @@ use blksched::{Bio, Class, Durability, GroupId, Hints, Instant, Op, Priority, Se
 use super::Host;
 use super::cache::TransferId;
 use super::call::{CallWork, HostCall};
-use super::fs::{Agent, Blocks, Change, Entry, FileSystem, FsBio, FsTask, FsWish, InodeId, Known, Missing, Syncing};
+use super::fs::{
+    Agent, Blocks, Change, Entry, FileSystem, FsBio, FsTask, FsWait, FsWish, InodeId, Known, Missing, Syncing,
+};
 use super::op::{HostOp, OpId, OpStage, OpTask, Who};
 use super::outbox::Wish;
 use super::page::{PAGE_SECTORS, Pages, count, pages_of};
 use super::report::WaitsFor;
 use super::transfer::{Transfer, TransferKind};
 
-/// The flusher's number as a task of the file system.
+/// The flusher's number as a task of the file system; a greater one is a thread of the file system's own.
 const FLUSHER: FsTask = FsTask::MAX - 1;
 
 /// jbd2's priority.
@@ -43,6 +45,8 @@ struct IoEnd {
     left: u64,
     /// Those that have ended: whether they failed, and when the device began with each.
     ended: Vec<(TransferId, bool, Instant)>,
+    /// When the last of them had.
+    landed: Option<Instant>,
 }
 
 /// The files, and what is under way between them and the file system.
@@ -213,7 +217,26 @@ impl Host {
     fn sleep_in_files(&mut self, now: Instant, id: OpId) {
         let op = &mut self.ops[id];
         op.in_fs = true;
-        op.waits.get_or_insert((now, WaitsFor::Journal));
+        // The file system says at once for what: `FsWish::Sleeps`.
+        op.waits.get_or_insert((now, WaitsFor::OthersLog));
+    }
+
+    /// What the call waits for is another thing from now on.
+    fn turns_to(&mut self, now: Instant, id: OpId, what: WaitsFor) {
+        self.note_wait(now, id);
+        self.ops[id].waits = Some((now, what));
+    }
+
+    /// Calls waited for these writes, whose data had ended at `landed` and which count as written only now: since then
+    /// for the log write that held the conversion up.
+    fn note_conversion(&mut self, now: Instant, id: TransferId, landed: Instant) {
+        for waiter in self.transfers[id].waiters().to_vec() {
+            if let Some((since, WaitsFor::Writing)) = self.ops[waiter].waits
+                && landed < now
+            {
+                self.turns_to(landed.max(since), waiter, WaitsFor::OthersLog);
+            }
+        }
     }
 
     /// Whether the call may write these dirty pages now; they get places. The file system is to be obeyed when they
@@ -270,7 +293,7 @@ impl Host {
         }
         let cut = filing.cut_short(inode, blocks);
         filing.io_ends_begun += 1;
-        let io = IoEnd { inode, blocks, left: blocks.count(), ended: Vec::new() };
+        let io = IoEnd { inode, blocks, left: blocks.count(), ended: Vec::new(), landed: None };
         filing.io_ends.insert(filing.io_ends_begun, io);
         filing.cut.extend(cut);
     }
@@ -303,7 +326,9 @@ impl Host {
     /// All writes of an allocation have ended.
     fn end_io(&mut self, now: Instant, number: u64) {
         let Some(filing) = &mut self.filing else { return };
-        let Some(&IoEnd { inode, blocks, .. }) = filing.io_ends.get(&number) else { return };
+        let Some(io) = filing.io_ends.get_mut(&number) else { return };
+        io.landed = Some(now);
+        let IoEnd { inode, blocks, .. } = *io;
         if filing.fs.data_ended(now, inode, blocks, number) {
             self.written_together(now, number);
         }
@@ -312,7 +337,9 @@ impl Host {
 
     fn written_together(&mut self, now: Instant, number: u64) {
         let io = self.filing.as_mut().and_then(|filing| filing.io_ends.remove(&number));
-        for (id, failed, issued_at) in io.map(|io| io.ended).unwrap_or_default() {
+        let Some(IoEnd { ended, landed, .. }) = io else { return };
+        for (id, failed, issued_at) in ended {
+            self.note_conversion(now, id, landed.unwrap_or(now));
             self.end_transfer(now, id, failed, issued_at);
         }
     }
@@ -412,11 +439,22 @@ impl Host {
                     self.memory.flusher_sleeps(false);
                     self.write_back(now);
                 }
+                FsWish::Sleeps(FLUSHER.., _) => {}
+                FsWish::Sleeps(task, what) => {
+                    let what = match what {
+                        FsWait::OthersLog => WaitsFor::OthersLog,
+                        FsWait::Log => WaitsFor::Log,
+                        FsWait::Commit => WaitsFor::Commit,
+                        FsWait::Room => WaitsFor::LogRoom,
+                    };
+                    self.turns_to(now, task, what);
+                }
                 FsWish::Go(task) | FsWish::Done(task) => {
                     self.ops[task].in_fs = false;
                     if self.ops[task].transfers == 0 || matches!(self.ops[task].stage, OpStage::Entering(_)) {
                         self.go_on(now, task);
                     } else {
+                        self.turns_to(now, task, WaitsFor::Writing);
                         _ = self.write_pending(now, task);
                     }
                 }

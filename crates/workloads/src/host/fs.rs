@@ -31,7 +31,7 @@ pub use extents::{Blocks, Extent, FileExtents};
 pub use inode::{Change, InodeId, Known, NamedIn};
 pub use journal::Journal;
 pub use kind::{Ext4Settings, FsKind, JournalMode, XfsSettings};
-pub use outbox::{Agent, FsBio, FsIo, FsTask, FsWish};
+pub use outbox::{Agent, FsBio, FsIo, FsTask, FsWait, FsWish};
 pub use race::{JournalRace, TickPhase};
 pub use xfs::Xfs;
 

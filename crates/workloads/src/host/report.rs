@@ -11,16 +11,34 @@ pub enum WaitsFor {
     Room,
     /// Dirty pages to get to the disk, for `fsync`, `O_SYNC` or direct I/O.
     Writing,
+    /// A log write of the file system's that is not its own: it needs a block of it, or its own comes after.
+    OthersLog,
+    /// The log write with its own metadata.
+    Log,
+    /// The block that makes that one valid, and the flush around it.
+    Commit,
+    /// Room in the file system's log.
+    LogRoom,
     /// The disk's cache to be flushed.
     Flush,
-    /// The file system: its log to be written, or a block in it.
-    Journal,
 }
 
 impl WaitsFor {
     /// All of them.
-    pub const ALL: [WaitsFor; 5] =
-        [WaitsFor::Pages, WaitsFor::Room, WaitsFor::Writing, WaitsFor::Flush, WaitsFor::Journal];
+    pub const ALL: [WaitsFor; 8] = [
+        WaitsFor::Pages,
+        WaitsFor::Room,
+        WaitsFor::Writing,
+        WaitsFor::OthersLog,
+        WaitsFor::Log,
+        WaitsFor::Commit,
+        WaitsFor::LogRoom,
+        WaitsFor::Flush,
+    ];
+
+    /// The parts of an `fsync`, in order.
+    pub const OF_SYNC: [WaitsFor; 6] =
+        [WaitsFor::Writing, WaitsFor::OthersLog, WaitsFor::Log, WaitsFor::Commit, WaitsFor::LogRoom, WaitsFor::Flush];
 
     /// The end of the sentence "it waits for …".
     pub fn words(self) -> &'static str {
@@ -28,8 +46,11 @@ impl WaitsFor {
             WaitsFor::Pages => "pages from the disk",
             WaitsFor::Room => "dirty memory to fall below its limit",
             WaitsFor::Writing => "its dirty pages to be written",
+            WaitsFor::OthersLog => "another's log write",
+            WaitsFor::Log => "its log write",
+            WaitsFor::Commit => "its commit block",
+            WaitsFor::LogRoom => "room in the log",
             WaitsFor::Flush => "a flush of the disk's cache",
-            WaitsFor::Journal => "the file system's journal",
         }
     }
 }
@@ -42,7 +63,7 @@ pub struct Calls {
     /// How often one slept for room ([`WaitsFor::Room`]).
     pub throttled: u64,
     /// How long they waited in all, in the order of [`WaitsFor::ALL`].
-    pub waited: [Span; 5],
+    pub waited: [Span; WaitsFor::ALL.len()],
 }
 
 impl Calls {

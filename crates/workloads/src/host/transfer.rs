@@ -43,6 +43,11 @@ impl Transfer {
     pub fn new(kind: TransferKind, pages: Pages) -> Transfer {
         Transfer { kind, pages, waiters: Vec::new() }
     }
+
+    /// The calls that wait for it.
+    pub fn waiters(&self) -> &[OpId] {
+        &self.waiters
+    }
 }
 
 impl Host {

@@ -10,7 +10,8 @@ use blksched_workloads::host::fs::{
     Ext4, Ext4Settings, FileExtents, FileSystem, InodeId, JournalRace, Known, Places, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{
-    Advice, ByteRange, CallWork, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, Wish, WriteBack, pages_of,
+    Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, WaitsFor, Wish, WriteBack,
+    pages_of,
 };
 use proptest::prelude::*;
 
@@ -36,6 +37,8 @@ struct Rig {
     /// Pages whose latest contents are on the disk.
     stable: BTreeSet<u64>,
     returned: BTreeSet<u64>,
+    /// How long syncs took in all, and how many there were.
+    synced: (Span, u64),
     random: u64,
 }
 
@@ -69,6 +72,7 @@ impl Rig {
             count: 0,
             stable: BTreeSet::new(),
             returned: BTreeSet::new(),
+            synced: (Span::ZERO, 0),
             random: seed | 1,
         }
     }
@@ -139,7 +143,8 @@ fn start(process: u64) -> Sector {
     Sector(400_000 + process * 8000)
 }
 
-fn laws(xfs: bool, seed: u64, steps: &[(u8, Step)]) {
+/// What syncs waited for.
+fn laws(xfs: bool, seed: u64, steps: &[(u8, Step)]) -> Calls {
     let mut rig = Rig::new(xfs, seed);
     let mut dirty: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
     let mut last: BTreeMap<u64, u64> = BTreeMap::new();
@@ -170,8 +175,10 @@ fn laws(xfs: bool, seed: u64, steps: &[(u8, Step)]) {
         let (priority, group) = (Priority::default(), GroupId::default());
         rig.host.call(rig.now, HostCall { tag: Tag(tag), submitter, priority, group, file, work });
         if matches!(step, Step::Fsync | Step::Fdatasync) {
+            let begun = rig.now;
             rig.run(Some(tag));
             assert!(rig.returned.contains(&tag), "a sync never returned");
+            rig.synced = (rig.synced.0 + rig.now.since(begun), rig.synced.1 + 1);
             for page in dirty.remove(&process).unwrap_or_default() {
                 assert!(rig.stable.contains(&page), "page {page} was acknowledged and is not on the disk");
             }
@@ -181,6 +188,11 @@ fn laws(xfs: bool, seed: u64, steps: &[(u8, Step)]) {
     for tag in last.values() {
         assert!(rig.returned.contains(tag), "call {tag} never returned");
     }
+    let waited = rig.host.report().syncs;
+    let parts = WaitsFor::ALL.iter().fold(Span::ZERO, |sum, what| sum + waited.on(*what));
+    let (took, syncs) = rig.synced;
+    assert!(parts <= took && took <= parts + Span::from_us(10) * syncs, "{parts:?} of {took:?}: {waited:?}");
+    waited
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -211,4 +223,21 @@ fn a_short_journal_is_checkpointed_and_goes_on() {
     let steps: Vec<(u8, Step)> =
         (0..1400).map(|nth| (1, if nth % 2 == 0 { Step::Write((nth / 2 % 100) as u8) } else { Step::Fsync })).collect();
     laws(false, 7, &steps);
+}
+
+#[test]
+fn the_parts_of_an_fsync_are_told_apart() {
+    let of = |xfs, processes: u8| {
+        let both =
+            |nth: u8| (0..processes).flat_map(move |process| [(process, Step::Write(nth)), (process, Step::Fsync)]);
+        laws(xfs, 7, &(0..60).flat_map(both).collect::<Vec<_>>())
+    };
+    for xfs in [false, true] {
+        let alone = of(xfs, 1);
+        assert!(!alone.on(WaitsFor::Writing).is_zero() && !alone.on(WaitsFor::Log).is_zero(), "{alone:?}");
+        assert_eq!(alone.on(WaitsFor::OthersLog), Span::ZERO, "nobody else has one: {alone:?}");
+        // xfs has no commit block of its own.
+        assert_eq!(alone.on(WaitsFor::Commit).is_zero(), xfs, "{alone:?}");
+        assert_eq!(alone.on(WaitsFor::Flush), Span::ZERO, "each changes metadata: {alone:?}");
+    }
 }

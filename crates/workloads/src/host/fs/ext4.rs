@@ -166,7 +166,7 @@ impl Ext4 {
     /// Lets the rest of a handle's blocks join.
     fn go_on(&mut self, now: Instant, task: FsTask) -> Entry {
         let Handle { blocks, .. } = self.handles.get_mut(&task).expect("the task has a handle");
-        let Some(tid) = self.journal.join(now, task, blocks) else { return Entry::Waits };
+        let Some(tid) = self.journal.join(now, task, blocks, &mut self.out) else { return Entry::Waits };
         let Handle { inodes, freed, .. } = self.handles.remove(&task).expect("the task has a handle");
         if let Some(block) = freed {
             self.journal.revoke(now, block);
@@ -187,7 +187,7 @@ impl Ext4 {
             Syncing::All => known.any,
             Syncing::Data => known.needed,
         };
-        match self.journal.wait_for(now, task, tid) {
+        match self.journal.wait_for(now, task, tid, &mut self.out) {
             true => Missing::Metadata,
             false if self.settings.barrier => Missing::Flush,
             false => Missing::Nothing,

@@ -19,7 +19,7 @@ use super::dirty_home::DirtyHome;
 use super::kind::Ext4Settings;
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::{LogRing, Tid};
-use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWish};
+use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
 use super::race::JournalRace;
 
 /// Metadata blocks that one descriptor describes.
@@ -163,6 +163,7 @@ impl Journal {
     /// A call that is going to change this many blocks at most begins. False if it has to wait.
     pub(super) fn begin(&mut self, now: Instant, task: FsTask, credits: u64, out: &mut FsOutbox) -> bool {
         if self.ring.free() <= self.most() + SPARE && self.makes_room(task, out) {
+            out.push(FsWish::Sleeps(task, FsWait::Room));
             return false;
         }
         let full = |running: &Running| running.blocks.len() as u64 + credits > self.most();
@@ -172,6 +173,7 @@ impl Journal {
             } else {
                 self.want(now);
                 self.for_room.push(task);
+                out.push(FsWish::Sleeps(task, FsWait::Room));
                 return false;
             }
         }
@@ -180,10 +182,17 @@ impl Journal {
 
     /// Adds blocks to the running transaction, in this order. `None` if the task has to wait for the end of a log
     /// write, and what is left is in `blocks`.
-    pub(super) fn join(&mut self, now: Instant, task: FsTask, blocks: &mut VecDeque<MetaBlock>) -> Option<Tid> {
+    pub(super) fn join(
+        &mut self,
+        now: Instant,
+        task: FsTask,
+        blocks: &mut VecDeque<MetaBlock>,
+        out: &mut FsOutbox,
+    ) -> Option<Tid> {
         while let Some(&block) = blocks.front() {
             if self.is_being_logged(block) && !self.is_running(block) {
                 self.for_log.push(task);
+                out.push(FsWish::Sleeps(task, FsWait::OthersLog));
                 return None;
             }
             self.running(now).blocks.insert(block);
@@ -225,15 +234,28 @@ impl Journal {
     }
 
     /// The task sleeps until this transaction is stable. False if it is.
-    pub(super) fn wait_for(&mut self, now: Instant, task: FsTask, tid: Tid) -> bool {
+    pub(super) fn wait_for(&mut self, now: Instant, task: FsTask, tid: Tid, out: &mut FsOutbox) -> bool {
         if self.is_stable(tid) {
             return false;
         }
         self.for_commit.push((tid, task));
+        let what = match &self.committing {
+            None => FsWait::Log,
+            Some(committing) if committing.tid != tid => FsWait::OthersLog,
+            Some(Committing { step: CommitStep::Log(_), .. }) => FsWait::Log,
+            Some(_) => FsWait::Commit,
+        };
+        out.push(FsWish::Sleeps(task, what));
         if self.running.as_ref().is_some_and(|running| running.tid == tid) {
             self.want(now);
         }
         true
+    }
+
+    /// Those that want this transaction stable sleep for this from now on.
+    fn all_sleep(&self, tid: Tid, what: FsWait, out: &mut FsOutbox) {
+        let own = self.for_commit.iter().filter(|(of, _)| *of == tid);
+        own.for_each(|&(_, task)| out.push(FsWish::Sleeps(task, what)));
     }
 
     /// Asks for the commit of the running transaction.
@@ -342,7 +364,10 @@ impl Journal {
             }
         };
         let tag = tags.first().copied().expect("a block is one bio");
-        self.committing.as_mut().expect("it is being sealed").step = CommitStep::Commit(tag);
+        let committing = self.committing.as_mut().expect("it is being sealed");
+        committing.step = CommitStep::Commit(tag);
+        let tid = committing.tid;
+        self.all_sleep(tid, FsWait::Commit, out);
     }
 
     fn is_committed(&mut self, now: Instant, tid: Tid, out: &mut FsOutbox) {
@@ -361,7 +386,8 @@ impl Journal {
             of > tid
         });
         self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
-        if self.running.as_ref().is_some_and(|running| running.wanted || running.due <= now) {
+        if let Some(running) = self.running.as_ref().filter(|running| running.wanted || running.due <= now) {
+            self.all_sleep(running.tid, FsWait::Log, out);
             self.commit(now, out);
         }
     }

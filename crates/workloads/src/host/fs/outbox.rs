@@ -55,6 +55,19 @@ pub struct FsBio {
     pub waiter: Waiter,
 }
 
+/// For what a task sleeps in the file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FsWait {
+    /// A log write of which it needs a block, or which must end before its own begins.
+    OthersLog,
+    /// The log write that has what it wants stable.
+    Log,
+    /// That one's commit block.
+    Commit,
+    /// Room in the log, or in the running transaction.
+    Room,
+}
+
 /// Something that the host must do for the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FsWish {
@@ -62,6 +75,8 @@ pub enum FsWish {
     Submit(FsBio),
     /// This agent has submitted what it had: its plug opens.
     Waits(Agent),
+    /// The task sleeps, and for this from now on.
+    Sleeps(FsTask, FsWait),
     /// What the task waited for is over: it asks again.
     Go(FsTask),
     /// What the task wanted stable is.

@@ -13,7 +13,7 @@ use blksched::{Instant, Sector, Span};
 use super::extents::{Blocks, Extent, FileExtents};
 use super::inode::{Change, InodeId, Known, NamedIn};
 use super::kind::XfsSettings;
-use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWish};
+use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
 use super::race::TickPhase;
 use super::{Entry, Missing, Syncing};
 
@@ -311,15 +311,17 @@ impl Xfs {
             self.push();
         }
         if let Some((_, iclog)) = &mut self.under_way {
-            if wanted <= iclog.last {
-                iclog.waiters.push(task);
-            } else {
-                self.active.waiters.push(task);
+            let what = if wanted <= iclog.last { FsWait::Log } else { FsWait::OthersLog };
+            match what {
+                FsWait::Log => iclog.waiters.push(task),
+                _ => self.active.waiters.push(task),
             }
+            self.out.push(FsWish::Sleeps(task, what));
             return Missing::Metadata;
         }
         self.active.waiters.push(task);
         self.write(Agent::Caller(task));
+        self.out.push(FsWish::Sleeps(task, FsWait::Log));
         Missing::Metadata
     }
 
@@ -370,6 +372,8 @@ impl Xfs {
         self.stable = self.stable.max(iclog.last);
         iclog.waiters.into_iter().for_each(|task| self.out.push(FsWish::Done(task)));
         if let Some(&task) = self.active.waiters.first() {
+            let sleep = self.active.waiters.iter().map(|&task| FsWish::Sleeps(task, FsWait::Log));
+            sleep.for_each(|wish| self.out.push(wish));
             self.write(Agent::Caller(task));
         }
     }
