@@ -8,6 +8,7 @@ use blksched_lab::verdict::action::Kept;
 use blksched_lab::verdict::brief::{About, Advice, Brief};
 use blksched_lab::verdict::role::Role;
 use blksched_lab::{Comparison, Error, NoFiles, Scene, Watch};
+use blksched_workloads::host::fs::FsKind;
 
 /// A reader that waits for each block, beside a writer that keeps many in flight.
 const JOBS: &str = "\
@@ -26,7 +27,8 @@ direct=1
 ";
 
 fn asked(text: &str, seeds: u32) -> Comparison {
-    let scene = Scene { time: some_time("3s").ok(), ..Scene::of_jobs("my.fio", text, "ide-2002") };
+    let fs = Some(FsKind::None);
+    let scene = Scene { time: some_time("3s").ok(), fs, ..Scene::of_jobs("my.fio", text, "ide-2002") };
     let elevators = ["bfq", "none"].map(str::to_owned).to_vec();
     Comparison { elevators, ..Comparison::of(scene, seeds) }
 }

@@ -332,6 +332,7 @@ impl Tuned {
 #[cfg(test)]
 mod tests {
     use blksched_measure::Paired;
+    use blksched_workloads::host::fs::FsKind;
 
     use super::super::judge::Judge;
     use super::*;
@@ -356,7 +357,8 @@ mod tests {
     }
 
     fn tuned(load: &str, disk: &str, goal: &str) -> Comparison {
-        let scene = Scene { time: Some(Span::from_secs(3)), ..Scene::of(load, disk, 3) };
+        let fs = Some(FsKind::None);
+        let scene = Scene { time: Some(Span::from_secs(3)), fs, ..Scene::of(load, disk, 3) };
         Comparison { goal: Some(goal.to_owned()), budget: Some(70), ..Comparison::of(scene, 1) }
     }
 

@@ -26,6 +26,9 @@ use super::transfer::{Transfer, TransferKind};
 /// The flusher's number as a task of the file system; a greater one is a thread of the file system's own.
 const FLUSHER: FsTask = FsTask::MAX - 1;
 
+/// From here on tasks are those of calls that do not wait ([`Starter`]).
+const STARTERS: FsTask = 1 << 31;
+
 /// jbd2's priority.
 const JOURNAL: Priority = Priority { class: Class::BestEffort, level: 3 };
 
@@ -49,6 +52,14 @@ struct IoEnd {
     landed: Option<Instant>,
 }
 
+/// A call that begins writes and does not wait for them, and whose blocks have not all been placed.
+#[derive(Clone, Copy, Debug)]
+struct Starter {
+    inode: InodeId,
+    blocks: Blocks,
+    who: Who,
+}
+
 /// The files, and what is under way between them and the file system.
 #[derive(Clone, Debug)]
 pub(super) struct Filing {
@@ -61,6 +72,9 @@ pub(super) struct Filing {
     /// What the flusher may write: it has been placed.
     placed: Pages,
     flusher_sleeps: bool,
+    /// By task.
+    starters: BTreeMap<FsTask, Starter>,
+    starters_begun: u32,
     /// Direct writes at the disk, as they were handed in, by tag.
     direct: BTreeMap<Tag, Bio>,
     /// The allocation that each write of pages belongs to.
@@ -102,6 +116,16 @@ impl Filing {
     }
 }
 
+impl Filing {
+    /// Places a starter's blocks, unless it has to wait again.
+    fn start(&mut self, now: Instant, task: FsTask) {
+        let Some(&Starter { inode, blocks, .. }) = self.starters.get(&task) else { return };
+        if self.fs.enter(now, task, inode, Change::WriteBack(blocks)) == Entry::Done {
+            self.starters.remove(&task);
+        }
+    }
+}
+
 /// The bio that the queue gets for one of the file system's own.
 pub(super) fn bio_of(bio: &FsBio, tag: Tag, submitter: SubmitterId) -> Bio {
     if bio.sectors == 0 {
@@ -128,6 +152,8 @@ impl Host {
             next_inode: 12,
             placed: 0..0,
             flusher_sleeps: false,
+            starters: BTreeMap::new(),
+            starters_begun: 0,
             direct: BTreeMap::new(),
             io_ends: BTreeMap::new(),
             io_end_of: BTreeMap::new(),
@@ -252,11 +278,16 @@ impl Host {
         entry == Entry::Done
     }
 
-    /// The same, for a caller that does not wait for anything.
+    /// The same, for a caller that does not wait for anything: what has to wait in the file system is done when it may
+    /// be, though the call may have returned.
     pub(super) fn place_at_once(&mut self, now: Instant, id: OpId, pages: &Pages) {
+        let who = self.ops[id].who();
         let Some(filing) = &mut self.filing else { return };
         let Some((inode, blocks)) = filing.blocks(pages) else { return };
-        _ = filing.fs.enter(now, id, inode, Change::WriteBack(blocks));
+        filing.starters_begun = (filing.starters_begun + 1) % (1 << 30);
+        let task = STARTERS + filing.starters_begun;
+        filing.starters.insert(task, Starter { inode, blocks, who });
+        filing.start(now, task);
         self.begin_io_end(inode, blocks);
     }
 
@@ -439,7 +470,12 @@ impl Host {
                     self.memory.flusher_sleeps(false);
                     self.write_back(now);
                 }
-                FsWish::Sleeps(FLUSHER.., _) => {}
+                FsWish::Sleeps(STARTERS.., _) => {}
+                FsWish::Go(task @ STARTERS..) => {
+                    if let Some(filing) = &mut self.filing {
+                        filing.start(now, task);
+                    }
+                }
                 FsWish::Sleeps(task, what) => {
                     let what = match what {
                         FsWait::OthersLog => WaitsFor::OthersLog,
@@ -475,7 +511,10 @@ impl Host {
             Agent::Journal => own(filing.journal, JOURNAL),
             Agent::Worker => own(filing.worker, Priority::default()),
             Agent::Flusher | Agent::Caller(FLUSHER) => self.flusher_is,
-            Agent::Caller(task) => self.ops[task].who(),
+            Agent::Caller(task) => match filing.starters.get(&task) {
+                Some(starter) => starter.who,
+                None => self.ops[task].who(),
+            },
         }
     }
 

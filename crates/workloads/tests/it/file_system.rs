@@ -10,8 +10,8 @@ use blksched_workloads::host::fs::{
     Ext4, Ext4Settings, FileExtents, FileSystem, InodeId, JournalRace, Known, Places, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{
-    Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, OpenFile, Stable, Ticks, WaitsFor, Wish, WriteBack,
-    pages_of,
+    Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, OpenFile, RangeSync, Stable, Ticks, WaitsFor, Wish,
+    WriteBack, pages_of,
 };
 use proptest::prelude::*;
 
@@ -23,6 +23,8 @@ const FILE: u64 = 800;
 enum Step {
     Write(u8),
     Direct(u8),
+    /// `sync_file_range(SYNC_FILE_RANGE_WRITE)`: begins to write, and waits for nothing.
+    Start,
     Fsync,
     Fdatasync,
 }
@@ -169,6 +171,10 @@ fn laws(xfs: bool, seed: u64, steps: &[(u8, Step)]) -> Calls {
                 dirty.entry(process).or_default().insert(page_number);
                 CallWork::Write(ByteRange::of_sectors(sector(page), 8), Stable::Later)
             }
+            Step::Start => {
+                let what = RangeSync { waits_before: false, writes: true, waits_after: false };
+                CallWork::Range { start: start(process), sectors: FILE, what }
+            }
             Step::Fsync => CallWork::Sync,
             Step::Fdatasync => CallWork::SyncData,
         };
@@ -199,6 +205,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         4 => any::<u8>().prop_map(Step::Write),
         1 => any::<u8>().prop_map(Step::Direct),
+        1 => Just(Step::Start),
         2 => Just(Step::Fsync),
         1 => Just(Step::Fdatasync),
     ]
@@ -214,6 +221,15 @@ proptest! {
         steps in prop::collection::vec((any::<u8>(), step()), 1..120),
     ) {
         laws(xfs, seed, &steps);
+    }
+}
+
+#[test]
+fn a_write_that_is_only_begun_waits_in_the_file_system_without_its_caller() {
+    // While another's commit logs the block that the allocation needs.
+    let steps = |nth: u8| [(1, Step::Write(nth)), (1, Step::Fsync), (2, Step::Write(nth)), (2, Step::Start)];
+    for seed in 0..8 {
+        laws(false, seed, &(0..60).flat_map(steps).collect::<Vec<_>>());
     }
 }
 
@@ -238,6 +254,7 @@ fn the_parts_of_an_fsync_are_told_apart() {
         assert_eq!(alone.on(WaitsFor::OthersLog), Span::ZERO, "nobody else has one: {alone:?}");
         // xfs has no commit block of its own.
         assert_eq!(alone.on(WaitsFor::Commit).is_zero(), xfs, "{alone:?}");
-        assert_eq!(alone.on(WaitsFor::Flush), Span::ZERO, "each changes metadata: {alone:?}");
+        // Where two writes fall into one tick of the clock, the second changes no metadata.
+        assert!(alone.on(WaitsFor::Flush) * 20 < alone.on(WaitsFor::Writing), "{alone:?}");
     }
 }
