@@ -12,7 +12,8 @@
 //!   before it in the disk is attributed to the commands that completed meanwhile, and if there are none to the disk
 //!   itself.
 //! * An I/O that was split waits for its last piece; a call waits for the last transfer in its name (or, if it writes
-//!   or syncs, of write-back or of the file system's journal) that ended before it continued, and that one waits for the one before.
+//!   or syncs, of write-back or of the file system's journal) that ended before it continued, and that one waits for
+//!   the one before.
 //! * The pieces of an I/O follow one another without a gap, and add up to its latency.
 
 mod blame;

@@ -60,8 +60,8 @@ pub(super) fn syncs(measured: &[Arc<Measured>]) -> Option<Table> {
         table.row([elevator.label().into()].into_iter().chain(cells).chain([whole.into()]));
     }
     table.note(
-        "what an fsync or fdatasync waited for, a mean over all calls: its data; a log write that is not its own, because \
-         it needs a block of it or its own comes after; its log write; its commit block and the flushes around it; \
+        "what an fsync or fdatasync waited for, a mean over all calls: its data; a log write that is not its own, \
+         because it needs a block of it or its own comes after; its log write; its commit block and the flushes around it; \
          another flush of the drive's cache",
     );
     Some(table)

@@ -335,8 +335,8 @@ fn a_trace_with_completions_stands_beside_what_is_simulated_and_no_claim_is_belo
 }
 
 /// A disk that serves one request at a time, in 10 ms, behind four tags.
-const SLOW: &str = "kind = \"fixed\"\ndescription = \"10 ms\"\ncapacity = \"8GiB\"\nmax_command = \"1MiB\"\ndepth = 31\n\
-                    channels = 1\nservice = \"10ms\"\n";
+const SLOW: &str = "kind = \"fixed\"\ndescription = \"10 ms\"\ncapacity = \"8GiB\"\nmax_command = \"1MiB\"\n\
+                    depth = 31\nchannels = 1\nservice = \"10ms\"\n";
 
 #[test]
 fn an_fsync_behind_the_flushers_sorted_writes_is_told_with_the_journal_and_in_parts() {

@@ -1,6 +1,6 @@
 //! A disk's own model is as good as the disk: `disk measure` on the default disk gives a file under which the default
-//! comparison says the same and gives the same numbers, within 10 %. The files lie all over the disk, which is measured,
-//! and not at one end of it, as on a fresh file system.
+//! comparison says the same and gives the same numbers, within 10 %. The files lie all over the disk, which is
+//! measured, and not at one end of it, as on a fresh file system.
 
 use serde_json::Value;
 

@@ -25,8 +25,8 @@ pub struct MemoryMeasure {
     pub room: Sample,
     /// Still dirty at the end \[bytes\].
     pub left: Sample,
-    /// What an `fsync` or `fdatasync` waited for, in the order of [`WaitsFor::OF_SYNC`] \[ns per call\]; `None` if there
-    /// was none, or it waited for nothing.
+    /// What an `fsync` or `fdatasync` waited for, in the order of [`WaitsFor::OF_SYNC`] \[ns per call\]; `None` if
+    /// there was none, or it waited for nothing.
     pub syncs: Option<[(WaitsFor, Sample); WaitsFor::OF_SYNC.len()]>,
 }
 

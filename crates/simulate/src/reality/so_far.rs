@@ -9,7 +9,8 @@ use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::{JobPlan, Plan};
 
 const TABLE: &str = include_str!("so_far.tsv");
-/// A class of loads on files in each line: rates, mean fsyncs, pairs of schedulers. Written by `tests/it/file_systems.rs`.
+/// A class of loads on files in each line: rates, mean fsyncs, pairs of schedulers. `tests/it/file_systems.rs` writes
+/// it.
 const FILES: &str = include_str!("so_far_files.tsv");
 /// The table's first line.
 pub const HEAD: &str = "# disk\tkernel\tkind\tload\twithin_20_percent\tcells\tmedian_error_percent\tp90_error_percent\t\
