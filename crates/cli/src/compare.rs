@@ -46,6 +46,8 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
 /// Runs the comparison on one disk.
 fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let comparison = arguments.comparison();
+    stage.is_alone_for(&[(arguments.why.is_some(), "--why")])?;
+    let stage = stage.under(&comparison.elevators, &comparison.scene, catalogue)?;
     if let (false, Some(two)) = (arguments.scene.parse_only, &arguments.why) {
         let (stage, _) = stage.without_logs();
         return why::run(&comparison.scene, arguments.json, &stage, two, catalogue);

@@ -24,6 +24,7 @@ use crate::input::in_turn;
 use crate::output;
 #[cfg(feature = "pictures")]
 use crate::report;
+use crate::scene::named;
 pub(crate) use arguments::ExplainArguments;
 use text::Besides;
 pub(crate) use watch::{Outputs, watch};
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &ExplainArguments, catalogue: &Catalogue) -> Result
 /// Explains a simulated run on one disk.
 fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene.scene();
+    let stage = stage.under(&named(arguments.elevator.as_deref()), scene, catalogue)?;
     let contender = stage.one_contender(arguments.elevator.as_ref(), scene, catalogue)?;
     let mut notes = Explanation::notes_before(&stage, scene, &contender);
     let names = Names::of(&stage.plan);
@@ -54,7 +56,7 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
     let run = ExplainedRun {
         workload: stage.workload.name.clone(),
         scheduler: contender.name.clone(),
-        disk: Some(stage.disk.name.clone()),
+        disk: Some(stage.on_what()),
         seed: trial.seed,
         elapsed: findings.elapsed,
         plan: Some(&stage.plan),

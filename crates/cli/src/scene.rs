@@ -32,8 +32,9 @@ pub(crate) struct SceneArguments {
     #[arg(skip)]
     pub(crate) typed: Typed,
     /// The disk: a preset (`blksched list disks`; nvme, ssd, hdd, usb, sd and gp3 for short), a TOML file, or a disk of
-    /// this machine, as in sda or /dev/sda; for a trace with device=each one for all, or sda=NAME,sdb=NAME [default:
-    /// the kind of the device that the jobs name, or hdd-7200]
+    /// this machine, as in sda or /dev/sda; for several disks, each by the name that the jobs give it, a device or a
+    /// directory: sda=hdd-7200,/mnt/usb=usb-stick (docs/stack.md); for a trace with device=each one for all, or
+    /// sda=NAME,sdb=NAME [default: the kind of the device that the jobs name, or hdd-7200]
     #[arg(long, value_name = "NAME|FILE", default_value = BY_DEVICE, hide_default_value = true)]
     #[arg(value_parser = FileName)]
     pub(crate) disk: String,
@@ -83,9 +84,18 @@ pub(crate) struct SceneArguments {
     /// job file says in `; blksched: fs=xfs`, or ext4; a file name in /dev is the disk itself]
     #[arg(long, value_name = "NAME", value_parser = FsKind::named)]
     pub(crate) fs: Option<FsKind>,
+    /// Of several disks, the one whose schedulers are compared; the others keep theirs [default: the one for which
+    /// several schedulers are named, or the first]
+    #[arg(long, value_name = "DISK")]
+    pub(crate) vary: Option<String>,
     /// Load and check everything, but run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
+}
+
+/// The schedulers that `--elevator` names: one for each disk, as in `sda=bfq,sdb=none`.
+pub(crate) fn named(elevator: Option<&str>) -> Vec<String> {
+    elevator.map(|text| text.split(',').map(str::to_owned).collect()).unwrap_or_default()
 }
 
 impl SceneArguments {
@@ -107,6 +117,7 @@ impl SceneArguments {
             wbt_lat_usec: self.wbt_lat_usec,
             host: self.host.clone(),
             fs: self.fs,
+            vary: self.vary.clone(),
         }
     }
 }

@@ -30,6 +30,7 @@ use crate::input::in_turn;
 use crate::output;
 #[cfg(feature = "pictures")]
 use crate::report as pictures;
+use crate::scene::named;
 pub(crate) use arguments::{OutputFormat, SimulateArguments};
 
 pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Result<(), Failure> {
@@ -44,6 +45,7 @@ pub(crate) fn run(arguments: &SimulateArguments, catalogue: &Catalogue) -> Resul
 /// Simulates the run on one disk.
 fn of(arguments: &SimulateArguments, stage: Stage, catalogue: &Catalogue) -> Result<(), Failure> {
     let scene = &arguments.scene.scene();
+    let stage = stage.under(&named(arguments.elevator.as_deref()), scene, catalogue)?;
     let contender = stage.one_contender(arguments.elevator.as_ref(), scene, catalogue)?;
     let files = notes_on_files(std::slice::from_ref(&contender), &stage.plan);
     let known =

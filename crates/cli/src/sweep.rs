@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blksched::Catalogue;
-use blksched_lab::scene::{Word, Workload};
+use blksched_lab::scene::{Stage, Word};
 use blksched_lab::{Files, Scene};
 use blksched_text::{path_of_name, units};
 use clap::Args;
@@ -127,8 +127,7 @@ fn check_load(scene: &Scene) -> Result<(), Failure> {
             other => drop(other?),
         }
     }
-    let sectors = OnDisk.disk(&scene.disk)?.build(scene.seed).facts().sectors;
-    Ok(Workload::load(scene, &OnDisk)?.plan(sectors).map(drop)?)
+    Ok(Stage::load(scene, &OnDisk).map(drop)?)
 }
 
 /// Two loads are in memory at once: the previous one, being freed, and the next.

@@ -79,6 +79,7 @@ pub fn simulated(
         seed,
         limit: run + ramp * 2 + Span::from_secs(60),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let found = trial.simulate_for_shares().map_err(|error| error.to_string())?;
     let all = found.merged(&(0..found.jobs.len()).collect::<Vec<_>>());

@@ -75,13 +75,14 @@ impl Comparison {
     /// # Errors
     /// The word that was not understood, and the nearest.
     pub fn contenders(&self, stage: &Stage, catalogue: &Catalogue) -> Result<Vec<Contender>, Error> {
+        let elevators = stage.among.elevators.as_ref().unwrap_or(&self.elevators);
         let names = match &self.tune {
             Some(name) => vec![name.clone()],
-            None if self.elevators.is_empty() => {
+            None if elevators.is_empty() => {
                 let names = usual(catalogue, stage.kernel_default(&self.scene), &stage.plan, self.historical);
                 names.iter().map(|name| stage.of_recorded_kernel(name, catalogue)).collect()
             }
-            None => self.elevators.clone(),
+            None => elevators.clone(),
         };
         contenders("--elevators", &names, &self.scene.set, catalogue)
     }
@@ -99,7 +100,8 @@ impl Comparison {
     /// # Errors
     /// A word that was not understood; that a run stands still; or that it was interrupted before the first seed.
     pub fn run(&self, stage: Stage, catalogue: &Catalogue, watch: &dyn Watch) -> Result<Compared, Error> {
-        let (scene, (stage, no_logs)) = (&self.scene, stage.without_logs());
+        let (scene, stage) = (&self.scene, stage.under(&self.elevators, &self.scene, catalogue)?);
+        let (stage, no_logs) = stage.without_logs();
         let (stage, joined) = stage.by_section();
         let mut contenders = self.contenders(&stage, catalogue)?;
         let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);

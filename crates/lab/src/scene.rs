@@ -1,6 +1,8 @@
 //! What is run: the load, the disk, the host and the settings around the schedulers.
 
 mod contender;
+mod default;
+mod disks;
 mod each;
 mod groups;
 mod host;
@@ -20,10 +22,12 @@ use blksched_workloads::fio::{Text, Typed};
 use blksched_workloads::host::fs::FsKind;
 
 pub use contender::{AROUND, Contender, QueueSettings, contenders, notes_on, unthrottled};
+pub use default::{PRESENT, kernel_default};
+pub use disks::{Among, OtherStage};
 pub use groups::notes_on_files;
 pub use host::HostSettings;
 pub use settings::{attached, some_time};
-pub use stage::{PRESENT, Stage, kernel_default};
+pub use stage::Stage;
 pub use trace::{PER_CPU, Trace, stem};
 pub use usual::{BY_FILE, BY_WEIGHT, by_groups, usual};
 pub use which::BY_DEVICE;
@@ -39,7 +43,7 @@ pub struct Scene {
     /// A job file as text, which runs besides.
     pub typed: Typed,
     /// The disk's name; [`BY_DEVICE`] for the class of the device that the jobs name; for a trace each of whose devices
-    /// becomes a disk one for all, or `sda=NAME,sdb=NAME`.
+    /// becomes a disk one for all, or `sda=NAME,sdb=NAME`. Where jobs name several devices, so can they.
     pub disk: String,
     /// Whether the disk's times vary.
     pub tails: Tails,
@@ -66,6 +70,9 @@ pub struct Scene {
     /// The file system below the files of job files; `None`: as they say, or else ext4
     /// ([`JobFile::usual_file_system`](blksched_workloads::fio::JobFile::usual_file_system)).
     pub fs: Option<FsKind>,
+    /// Of several disks, the one whose schedulers are compared; `None`: the one for which several are named, or the
+    /// first.
+    pub vary: Option<String>,
 }
 
 /// Whether a disk's times vary as its file says.
@@ -104,6 +111,7 @@ impl Scene {
             wbt_lat_usec: None,
             host: HostSettings::default(),
             fs: None,
+            vary: None,
         }
     }
 }

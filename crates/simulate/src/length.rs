@@ -210,7 +210,7 @@ mod tests {
     use blksched_workloads::fio::JobFile;
 
     use super::*;
-    use crate::trial::Surroundings;
+    use crate::surroundings::Surroundings;
 
     /// The length of runs of a reader that waits for each block, and of another with these options besides.
     fn length(disk: &str, other: &str) -> Span {
@@ -226,6 +226,7 @@ mod tests {
             seed: 1,
             limit: Span::MAX,
             other_disks: Vec::new(),
+            beside: Default::default(),
         };
         Length::fitting(&trial, 1.0).unwrap().limit
     }

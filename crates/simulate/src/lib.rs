@@ -13,8 +13,11 @@
 //!
 //! Nothing here makes decisions: elevators, disks and sources do.
 
+mod beside;
 mod counted;
 pub mod cpu;
+mod disk_number;
+mod disk_share;
 pub mod experiment;
 mod files;
 pub mod fs_replay;
@@ -27,6 +30,7 @@ mod qos;
 pub mod reality;
 pub mod recording;
 pub mod story;
+mod surroundings;
 mod trial;
 mod trial_observer;
 mod underway;
@@ -34,11 +38,15 @@ mod used;
 mod wakes;
 mod world;
 
+pub use beside::{Beside, BesideDisk, BesideFindings};
+pub use disk_number::DiskNumber;
+pub use disk_share::DiskShare;
 pub use grid::Grid;
 pub use hash::TraceHash;
 pub use length::{Length, Phases};
 pub use other_disks::OtherDisk;
 pub use qos::{Point, TunedQos, tuned_qos};
-pub use trial::{DiskShare, Findings, JobOutcome, LATEST_START, Starts, Surroundings, Trial, TrialError};
+pub use surroundings::{LATEST_START, Starts, Surroundings};
+pub use trial::{Findings, JobOutcome, Trial, TrialError};
 pub use used::Used;
 pub use world::{Observer, RaceOdds, StandsStill, World};

@@ -17,7 +17,8 @@ use blksched_disks::sheet::six_figures;
 use blksched_disks::{DiskSpec, SixFigures};
 use blksched_workloads::fio::JobFile;
 
-use crate::trial::{Surroundings, Trial};
+use crate::surroundings::Surroundings;
+use crate::trial::Trial;
 
 /// The rates to try \[% of the model\]; the others are compared with the first.
 const RATES: [u64; 12] = [10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 110, 120];
@@ -97,6 +98,7 @@ fn flood(disk: &Arc<DiskSpec>, none: &Choice, figures: &[u64; 6], percent: u64, 
         seed: 1,
         limit,
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let found = trial.simulate().map_err(|error| error.to_string())?;
     let all = found.merged(&(0..found.jobs.len()).collect::<Vec<_>>());

@@ -4,156 +4,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use blksched::reasons::NoListener;
-use blksched::surroundings::{DispatchAhead, Driver, Pool, Wakes, wbt};
+use blksched::surroundings::{Driver, Pool, Wakes};
 use blksched::tunables::KnobError;
-use blksched::{
-    BlockQueue, Built, Choice, Command, Instant, Kernel, Limits, Listener, Plugging, QueueConfig, Slots, Span,
-    SubmitterId,
-};
-use blksched_disks::{Activity, Attached, DiskSpec, Facts, Stint, StintWork};
+use blksched::{BlockQueue, Built, Choice, Command, Instant, Limits, Listener, QueueConfig, Slots, Span, SubmitterId};
+use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts, Stint, StintWork};
 use blksched_measure::{AskedAndGiven, JobRecord, Reasons, Series, WorksFor};
-use blksched_workloads::host::{HostKnobs, HostReport, Ticks, WriteBack};
+use blksched_workloads::host::HostReport;
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
+use crate::beside::{Beside, BesideDisk, BesideFindings};
 use crate::counted;
-use crate::cpu::{CpuReport, HostCpus, SchedulerCosts, hardware_queue, place};
+use crate::cpu::{CpuReport, hardware_queue, place};
+use crate::disk_number::DiskNumber;
+use crate::disk_share::DiskShare;
 use crate::files;
 use crate::hash::TraceHash;
 use crate::other_disks::{self, OtherDisk};
 use crate::story::{Hears, ReasonTee, SharedOnlooker, StoriesAsked, Storyteller};
+use crate::surroundings::Surroundings;
 use crate::trial_observer::{Finished, TrialObserver};
-use crate::world::{Observer, RaceOdds, StandsStill, World};
-
-/// The settings around an elevator; `None` for the default of its era and disk.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Surroundings {
-    /// How many requests the disk gets at a time; at most as many as it accepts.
-    pub depth: Option<u32>,
-    /// How many requests may exist (per direction, before blk-mq).
-    pub nr_requests: Option<u32>,
-    /// The tags that the disk's driver has, if fewer are used (`nr_requests` under `none` cuts them).
-    pub driver_tags: Option<u32>,
-    /// The largest request \[512-byte sectors\]; at most the largest that the disk accepts.
-    pub max_sectors: Option<u32>,
-    /// Where requests are plugged.
-    pub plugging: Option<Plugging>,
-    /// How the disk is attached to the host.
-    pub attached: Option<Attached>,
-    /// Whether the driver takes a request out of the elevator while the disk is full; by default as the disk is
-    /// attached.
-    pub ahead: Option<DispatchAhead>,
-    /// Writeback throttling's target for reads (`wbt_lat_usec`); zero for off. Only with blk-mq.
-    pub wbt_latency: Option<Span>,
-    /// The host's memory, for buffered I/O.
-    pub host: HostKnobs,
-    /// The host's processors; `None` if I/O costs them nothing. Only with blk-mq.
-    pub cpus: Option<HostCpus>,
-    /// How many hardware queues an NVMe drive or a virtual disk has, each with its own tags and submission queue.
-    /// `None`: NVMe has as many as processors, which share what tags there are, virtio one. Only where I/O costs the
-    /// processors something.
-    pub hardware_queues: Option<u32>,
-    /// Which task runs first among those that a completion wakes.
-    pub odds: RaceOdds,
-    /// When processes begin.
-    pub starts: Starts,
-}
-
-/// When the processes of a run begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Starts {
-    /// Exactly as specified: those without a start time, together.
-    #[default]
-    AsSaid,
-    /// Each up to [`LATEST_START`] later, drawn anew for each seed, since real processes do not start simultaneously
-    /// either (BFQ merges the queues of those that do). The number distinguishes draws for the same seed.
-    Drawn(u64),
-}
-
-/// The greatest delay of a start: the time that a shell takes to start a few processes.
-pub const LATEST_START: Span = Span::from_ms(10);
-
-impl Starts {
-    /// The delay of each of these processes.
-    fn later(self, seed: u64, processes: usize) -> Vec<Span> {
-        let Starts::Drawn(draw) = self else { return vec![Span::ZERO; processes] };
-        let mut state = seed.rotate_left(32) ^ draw.wrapping_mul(0xd1b5_4a32_d192_ed03);
-        let mut next = || {
-            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            Span::from_ns((z ^ (z >> 31)) % LATEST_START.as_ns())
-        };
-        (0..processes).map(|_| next()).collect()
-    }
-}
-
-impl Surroundings {
-    /// How this elevator's kernel treats dirty memory.
-    pub(crate) fn write_back(&self, elevator: &Choice) -> WriteBack {
-        let processors = self.cpus.map_or(HostCpus::USUAL, |cpus| cpus.cpus);
-        WriteBack::of(elevator.kernel(), Ticks::per_second(HZ), processors)
-    }
-
-    /// The host's processors under this elevator; I/O costs no processor time before blk-mq.
-    pub fn cpus_under(&self, built: &Built) -> Option<HostCpus> {
-        self.cpus.filter(|_| built.slots.era().is_some())
-    }
-
-    /// The scheduler's costs, and the disk's hardware queues, on these processors.
-    pub(crate) fn on_cpus(&self, cpus: &HostCpus, elevator: &Choice, attached: Attached) -> (SchedulerCosts, u32) {
-        let hardware_queues = self.attached.unwrap_or(attached).hardware_queues(cpus.cpus);
-        let hardware_queues = self.own_queues(attached).unwrap_or(hardware_queues);
-        (cpus.costs.of(elevator.entry.name), hardware_queues)
-    }
-
-    /// The world with the races of this elevator's host; nobody traced those before 4.19, whose processes run in
-    /// lockstep. The last kernels before blk-mq ran on hosts like those traced.
-    pub(crate) fn race<L: Listener, O: Observer>(
-        &self,
-        world: World<L, O>,
-        elevator: &Choice,
-        (wakes, seed): (Wakes, u64),
-    ) -> World<L, O> {
-        match wakes {
-            Wakes::ByDriver => world.with_races(seed, self.odds),
-            _ if elevator.kernel() >= LAST_BEFORE_BLK_MQ => world.with_late_owners(seed),
-            _ => world,
-        }
-    }
-
-    /// The number of hardware queues that have tags and submission queues of their own; `None` if they share them.
-    pub(crate) fn own_queues(&self, attached: Attached) -> Option<u32> {
-        let may_have = self.attached.unwrap_or(attached).has_hardware_queues() && self.cpus.is_some();
-        self.hardware_queues.filter(|_| may_have)
-    }
-
-    /// Switches on the policies that hold bios back before they have a slot, as that kernel does by default.
-    pub(crate) fn throttle<L: Listener>(&self, queue: &mut BlockQueue<L>, config: &QueueConfig) {
-        let Some(era) = config.slots.era() else { return };
-        let target = self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational));
-        let mut throttle = wbt::Throttle::new(wbt::Config {
-            era,
-            hz: HZ,
-            target,
-            queue_depth: match config.driver.ahead {
-                DispatchAhead::Budget => config.depth,
-                DispatchAhead::OneMore => config.slots.nr_requests(),
-            },
-            write_cache: config.limits.volatile_cache,
-            born: config.born,
-        });
-        if self.wbt_latency.is_some() {
-            throttle.set_target(config.born, target, &mut Vec::new());
-        }
-        queue.add_policy(config.born, Box::new(throttle));
-    }
-}
-
-/// Presets from this kernel on that are not blk-mq are those of 4.19 and 4.20.
-const LAST_BEFORE_BLK_MQ: Kernel = Kernel::new(4, 19, 0);
-/// Ticks per second of the kernels since 6.1, as Debian builds them.
-const HZ: u32 = 250;
+use crate::world::{Observer, StandsStill, World};
 
 /// Why a simulation failed.
 #[derive(Debug, thiserror::Error)]
@@ -185,6 +56,8 @@ pub struct Trial {
     pub limit: Span,
     /// Other disks of the same run, which may share its processes. Their results are not reported.
     pub other_disks: Vec<OtherDisk>,
+    /// Other disks of the same world.
+    pub beside: Beside,
 }
 
 /// The results of a simulation.
@@ -196,6 +69,8 @@ pub struct Findings {
     pub reasons: Reasons,
     /// What the disk did.
     pub disk: DiskShare,
+    /// What the disks beside it did.
+    pub beside: Vec<BesideFindings>,
     /// What the page cache did.
     pub host: HostReport,
     /// What the processors did, if they cost anything.
@@ -208,7 +83,7 @@ pub struct Findings {
     pub finished: bool,
     /// A hash of everything that the disk did.
     pub hash: TraceHash,
-    /// How many requests the disk completed.
+    /// How many requests all disks completed.
     pub requests: u64,
     /// How much was simulated: requests, and pages in the page cache. A million takes about a second of a processor.
     pub work: u64,
@@ -251,19 +126,6 @@ impl Findings {
     }
 }
 
-/// What the disk did with its time.
-#[derive(Clone, Copy, Debug)]
-pub struct DiskShare {
-    /// The mechanism's total time.
-    pub activity: Activity,
-    /// The part of the run in which it had at least one request (0 to 1): `%util` of iostat.
-    pub busy: f64,
-    /// The part of the run in which it moved its arm (0 to 1).
-    pub seeking: f64,
-    /// The number of requests it had to choose from, on average while it had any.
-    pub depth: f64,
-}
-
 impl Trial {
     /// Simulates the trial.
     ///
@@ -300,7 +162,7 @@ impl Trial {
 
     fn listened_to<L>(&self, listener: L, onlooker: Option<SharedOnlooker>) -> Result<Findings, TrialError>
     where
-        L: Hears,
+        L: Hears + Clone,
     {
         let is_told = listener.as_ref().has_decisions();
         let mut joint = Joint::default();
@@ -315,30 +177,32 @@ impl Trial {
     }
 
     /// The world of one disk and its part of the workload, at its beginning.
-    pub(crate) fn world<L: Listener, O: Observer>(
+    pub(crate) fn world<L: Listener + Clone, O: Observer>(
         &self,
         (spec, plan): (&DiskSpec, &Plan),
         listener: L,
         observer: O,
         joint: &mut Joint,
     ) -> Result<World<L, O>, TrialError> {
-        let disk = spec.build(self.seed);
-        let built = self.elevator.build();
-        let config = queue_config(&built, &self.surroundings, &disk.facts(), spec.attached);
+        let own =
+            QueueParts { disk: spec, elevator: &self.elevator, knobs: &self.knobs, surroundings: &self.surroundings };
+        let others = self.beside.disks.iter().map(QueueParts::of);
+        let others = others.map(|parts| parts.build(plan, self.seed, listener.clone()));
+        let others = others.collect::<Result<Vec<_>, _>>()?;
+        let (queue, disk, config) = own.build(plan, self.seed, listener)?;
         let disk_sectors = disk.facts().sectors;
-        let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
-        if let Some(queues) = self.surroundings.own_queues(spec.attached) {
-            queue = queue.with_hardware_queues(queues);
-        }
-        self.surroundings.throttle(&mut queue, &config);
-        for (knob, raw) in &self.knobs {
-            queue.set(Instant::ZERO, knob, *raw)?;
-        }
-        crate::groups::make(&mut queue, &self.elevator, spec, &plan.groups);
+        let max_sectors = others.iter().map(|(.., config)| config.limits.max_sectors).fold(0, u32::max);
+        let max_sectors = max_sectors.max(config.limits.max_sectors);
         let later = self.surroundings.starts.later(self.seed, plan.jobs.len());
-        let world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
+        let mut world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
+        if !others.is_empty() {
+            world = world.with_first_at(self.beside.first);
+            for (place, (queue, disk, _)) in self.beside.disks.iter().zip(others) {
+                world = world.with_disk(place.first, queue, disk);
+            }
+        }
         let write_back = self.surroundings.write_back(&self.elevator);
-        let mut world = world.with_host(self.surroundings.host, write_back, config.limits.max_sectors);
+        let mut world = world.with_host(self.surroundings.host, write_back, max_sectors);
         world = world.with_blank(&plan.blank);
         if let Some(fs) = files::file_system(plan.fs, disk_sectors, config.limits.max_sectors, self.seed) {
             world = world.with_files(fs, &plan.files);
@@ -352,8 +216,16 @@ impl Trial {
             let places = place(cpus.cpus as usize, &allowed, self.seed);
             let (scheduler, queues) = self.surroundings.on_cpus(&cpus, &self.elevator, spec.attached);
             world = world.with_cpus(&cpus, scheduler, queues, &places);
-            if let Some(queues) = self.surroundings.own_queues(spec.attached) {
-                world = on_hardware_queues(world, queues, cpus.cpus, plan.jobs.iter().zip(&places));
+            for other in &self.beside.disks {
+                let (scheduler, queues) = other.surroundings.on_cpus(&cpus, &other.elevator, other.disk.attached);
+                world = world.with_scheduler_of_disk(scheduler, queues);
+            }
+            let all = [own].into_iter().chain(self.beside.disks.iter().map(QueueParts::of));
+            for (number, parts) in (0..).map(DiskNumber).zip(all) {
+                if let Some(queues) = parts.surroundings.own_queues(parts.disk.attached) {
+                    let jobs = plan.jobs.iter().zip(&places);
+                    world.at_disk(number, |world| on_hardware_queues(world, queues, cpus.cpus, jobs));
+                }
             }
         }
         Ok(world)
@@ -362,13 +234,32 @@ impl Trial {
     /// A teller that has seen nothing yet of this run.
     pub fn storyteller(&self, asked: StoriesAsked) -> Storyteller {
         let flusher = SubmitterId(self.plan.jobs.iter().map(|job| job.submitter.0 + 1).max().unwrap_or(0));
-        Storyteller::new(asked, flusher, self.disk.build(self.seed).parts())
+        let teller = Storyteller::new(asked, flusher, self.disk.build(self.seed).parts());
+        self.beside.disks.iter().fold(teller, |teller, beside| teller.beside(beside.disk.build(self.seed).parts()))
     }
 
     /// The configuration of the queue around the elevator in this run.
     pub fn around(&self) -> QueueConfig {
         let facts = self.disk.build(self.seed).facts();
         queue_config(&self.elevator.build(), &self.surroundings, &facts, self.disk.attached)
+    }
+
+    /// What became of the disks beside it.
+    fn beside_findings<L: Listener + AsRef<Reasons>>(
+        &self,
+        world: &mut World<L, TrialObserver>,
+    ) -> Vec<BesideFindings> {
+        let elapsed = world.now().since(Instant::ZERO);
+        let of = |(number, beside): (u16, &BesideDisk)| {
+            world.at_disk(DiskNumber(number), |world| {
+                let mut reasons = world.queue().listener().as_ref().clone();
+                reasons.settle(world.now());
+                let disk = DiskShare::of(world, &reasons, elapsed);
+                let (capped, requests) = (world.queue().held_by_io_max(), world.completions_here());
+                BesideFindings { name: beside.name.clone(), disk, reasons, capped, requests }
+            })
+        };
+        (1..).zip(&self.beside.disks).map(of).collect()
     }
 
     fn result<L: Listener + AsRef<Reasons>>(&self, mut world: World<L, TrialObserver>) -> Findings {
@@ -378,43 +269,95 @@ impl Trial {
         let mut observer = core::mem::take(world.observer_mut());
         let ios = observer.ios();
         let issued = observer.issued.take().unwrap_or_default();
-        let ledger = world.disk().ledger();
+        let mut ledgers = vec![world.disk().ledger().into_owned()];
         let elapsed = end.since(Instant::ZERO);
         let shares: BTreeMap<SubmitterId, AskedAndGiven> =
             reasons.submitters().map(|time| (time.submitter, time.share)).collect();
-        let share_of = |submitter: SubmitterId| shares.get(&submitter).copied().unwrap_or_default();
+        // Of jobs that do not use the trial's own disk.
+        let mut elsewhere: BTreeMap<SubmitterId, AskedAndGiven> = BTreeMap::new();
+        let beside = self.beside_findings(&mut world);
+        for (number, other) in (1..).map(DiskNumber).zip(&beside) {
+            ledgers.push(world.at_disk(number, |world| world.disk().ledger().into_owned()));
+            for time in other.reasons.submitters() {
+                let share = elsewhere.entry(time.submitter).or_default();
+                share.asked = share.asked.max(time.share.asked);
+                share.given += time.share.given;
+            }
+        }
+        let share_of = |index: usize, submitter: SubmitterId| {
+            let shares = if self.plan.is_on_varied(index) { &shares } else { &elsewhere };
+            shares.get(&submitter).copied().unwrap_or_default()
+        };
+        let activity_of = |submitter: SubmitterId| {
+            let each = ledgers.iter().map(|ledger| ledger.of(submitter));
+            each.fold(Activity::default(), |mut sum, own| {
+                sum += &own;
+                sum
+            })
+        };
         let outcome = |(index, (Finished { mut record, exited, series }, job)): (usize, (Finished, &JobPlan))| {
             let trouble = world.trouble(index);
             record.errors = trouble.errors;
             record.error = trouble.gave_up.map_or(0, GaveUp::errno);
-            let (share, activity) = (share_of(job.submitter), ledger.of(job.submitter));
+            let (share, activity) = (share_of(index, job.submitter), activity_of(job.submitter));
             JobOutcome { record, exited, series, share, trouble, activity }
         };
         let jobs = observer.finish(end).zip(&self.plan.jobs).enumerate().map(outcome).collect();
-        let activity = ledger.total();
-        let part = |span: Span| if elapsed.is_zero() { 0.0 } else { span.as_secs_f64() / elapsed.as_secs_f64() };
-        let had_any = reasons.disk().busy().as_secs_f64();
-        let depth = if had_any > 0.0 { world.time_in_disk().as_secs_f64() / had_any } else { 0.0 };
-        let disk = DiskShare { activity, busy: reasons.disk().busy_share(), seeking: part(activity.seek), depth };
+        let disk = DiskShare::of(&world, &reasons, elapsed);
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         let (host, cpu) = (world.host().report(), world.cpu_report());
         let work = counted::work(requests, ios, &host);
         let capped = world.queue().held_by_io_max();
-        Findings { jobs, reasons, disk, host, cpu, capped, elapsed, finished, hash, requests, work, issued }
+        Findings { jobs, reasons, disk, beside, host, cpu, capped, elapsed, finished, hash, requests, work, issued }
+    }
+}
+
+/// What a queue and its disk are made of.
+#[derive(Clone, Copy)]
+struct QueueParts<'a> {
+    disk: &'a DiskSpec,
+    elevator: &'a Choice,
+    knobs: &'a [(String, i64)],
+    surroundings: &'a Surroundings,
+}
+
+/// A queue in front of its disk, and how it was configured.
+type BuiltQueue<L> = (BlockQueue<L>, Box<dyn Disk>, QueueConfig);
+
+impl<'a> QueueParts<'a> {
+    fn of(beside: &'a BesideDisk) -> QueueParts<'a> {
+        let BesideDisk { disk, elevator, knobs, surroundings, .. } = beside;
+        QueueParts { disk, elevator, knobs, surroundings }
+    }
+
+    fn build<L: Listener>(&self, plan: &Plan, seed: u64, listener: L) -> Result<BuiltQueue<L>, KnobError> {
+        let disk = self.disk.build(seed);
+        let built = self.elevator.build();
+        let config = queue_config(&built, self.surroundings, &disk.facts(), self.disk.attached);
+        let mut queue = BlockQueue::with_listener(config, built.elevator, listener);
+        if let Some(queues) = self.surroundings.own_queues(self.disk.attached) {
+            queue = queue.with_hardware_queues(queues);
+        }
+        self.surroundings.throttle(&mut queue, &config);
+        for (knob, raw) in self.knobs {
+            queue.set(Instant::ZERO, knob, *raw)?;
+        }
+        crate::groups::make(&mut queue, self.elevator, self.disk, &plan.groups);
+        Ok((queue, disk, config))
     }
 }
 
 /// Each process uses the tags and the submission queue of its processor's hardware queue.
 fn on_hardware_queues<'a, L: Listener, O: Observer>(
-    mut world: World<L, O>,
+    world: &mut World<L, O>,
     queues: u32,
     cpus: u32,
     processes: impl Iterator<Item = (&'a JobPlan, &'a u32)>,
-) -> World<L, O> {
+) {
     let queue_of = |cpu: u32| hardware_queue(cpu as usize, cpus as usize, queues as usize) as u32;
     let places: Vec<_> = processes.map(|(job, &cpu)| (job.submitter, queue_of(cpu))).collect();
     places.iter().for_each(|&(submitter, queue)| world.queue().place(submitter, queue));
-    world.with_submission_queues(queues, places)
+    world.set_submission_queues(queues, places);
 }
 
 /// Adds what the disk's medium does to the reasons.

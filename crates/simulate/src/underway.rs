@@ -67,7 +67,7 @@ mod tests {
     use blksched_workloads::fio::JobFile;
 
     use super::*;
-    use crate::trial::Surroundings;
+    use crate::surroundings::Surroundings;
 
     #[test]
     fn a_run_in_pieces_is_the_run_in_one() {
@@ -83,6 +83,7 @@ mod tests {
             seed: 1,
             limit: Span::from_secs(3),
             other_disks: Vec::new(),
+            beside: Default::default(),
         };
         let whole = trial.simulate_for_shares().unwrap();
         let mut pieces = Underway::begin(&trial).unwrap();

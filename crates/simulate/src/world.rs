@@ -12,14 +12,14 @@ use std::collections::VecDeque;
 use blksched::author::{Request, RequestId};
 use blksched::surroundings::mq::Task;
 use blksched::{
-    BlockQueue, Delivery, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Sector, Span, SubmitterId,
-    Tag,
+    BlockQueue, Delivery, InFlight, Instant, Limits, Listener, Next, Op, Outcome, Priority, Sector, SubmitterId, Tag,
 };
 use blksched_disks::{Disk, Finished, Stint};
 use blksched_workloads::host::fs::FileSystem;
 use blksched_workloads::host::{Host, HostKnobs, Pages, WriteBack};
 use blksched_workloads::{Delivered, Emission, PlannedFile, Source, Trouble};
 
+use crate::disk_number::DiskNumber;
 use crate::hash::TraceHash;
 use crate::story::{Happening, IoId};
 use crate::wakes::Wakes;
@@ -27,6 +27,7 @@ use crate::wakes::Wakes;
 mod burst;
 mod commands;
 mod delays;
+mod device;
 mod flight;
 mod kblockd;
 mod known;
@@ -39,15 +40,14 @@ mod submission_queues;
 mod work;
 mod workers;
 
+use device::{Device, DiskSpan};
 use flight::{Flight, Flights, Owner};
-use known::Known;
 use mail::{DeliveryQueue, Letter};
 pub use observer::Observer;
 pub use races::RaceOdds;
 use races::Races;
 pub use still::StandsStill;
 use still::{MOST_STEPS, STEPS_PER_SOURCE};
-use submission_queues::SubmissionQueues;
 use work::{CpuWork, Labour};
 use workers::Workers;
 
@@ -62,8 +62,14 @@ struct SourceProperties {
 /// Workloads, queue and disk at one moment of virtual time.
 pub struct World<L: Listener, O: Observer> {
     now: Instant,
-    queue: Known<BlockQueue<L>>,
-    disk: Known<Box<dyn Disk>>,
+    /// The disk that it turns to.
+    here: Box<Device<L>>,
+    /// All others.
+    elsewhere: Vec<Box<Device<L>>>,
+    /// Where each disk lies in the common space of sectors, by its number; empty if there is one only.
+    spans: Vec<DiskSpan>,
+    /// The disk that each source used last.
+    last_used: Vec<DiskNumber>,
     sources: Vec<Box<dyn Source>>,
     properties: Vec<SourceProperties>,
     host: Host,
@@ -77,14 +83,9 @@ pub struct World<L: Listener, O: Observer> {
     awaiting: Vec<usize>,
     /// Sources that also depend on what happens on other disks.
     joint: Vec<usize>,
-    /// Where commands wait until the drive fetches them, if its hardware queues are told apart, and when it does.
-    submission: Option<Box<SubmissionQueues>>,
-    fetches_at: Instant,
     /// Notifications and wake-ups on their way, if processes have delays.
     mail: DeliveryQueue,
     races: Option<Races>,
-    /// How many runs of the queue the kernel's worker still has to make.
-    workers_called: u32,
     /// The host's processors, if I/O costs them anything.
     labour: Option<Box<Labour>>,
     /// The earliest time at which each source may be told of its I/O: not before its last notification.
@@ -98,8 +99,6 @@ pub struct World<L: Listener, O: Observer> {
     /// The source of each submitter.
     submitters: Vec<(SubmitterId, usize)>,
     flights: Flights,
-    /// When each request in the device was issued, by its index, and the token for its end.
-    issued: Vec<(Instant, Option<InFlight>)>,
     /// For each source, the complete I/Os that it has not taken: their own tags, and their places.
     untaken: Vec<VecDeque<(Tag, u32)>>,
     emissions: Vec<Emission>,
@@ -109,8 +108,6 @@ pub struct World<L: Listener, O: Observer> {
     tells_work: Option<fn(&mut L, &Stint)>,
     stints: Vec<Stint>,
     hash: TraceHash,
-    completions: u64,
-    in_disk: Span,
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
@@ -137,8 +134,10 @@ impl<L: Listener, O: Observer> World<L, O> {
             awaiting,
             joint,
             now: Instant::ZERO,
-            queue: Known::new(queue),
-            disk: Known::new(disk),
+            here: Device::new(DiskNumber::FIRST, queue, disk),
+            elsewhere: Vec::new(),
+            spans: Vec::new(),
+            last_used: vec![DiskNumber::FIRST; alive],
             host: Host::new(HostKnobs::default(), WriteBack::Stops, unused, Limits::default().max_sectors),
             asleep: vec![false; sources.len()],
             workers: sources.iter().map(|_| Workers::default()).collect(),
@@ -147,17 +146,13 @@ impl<L: Listener, O: Observer> World<L, O> {
             sources,
             properties,
             wakes,
-            submission: None,
-            fetches_at: Instant::NEVER,
             mail: DeliveryQueue::default(),
             races: None,
-            workers_called: 0,
             labour: None,
             direct_in_background: false,
             steps: 0,
             submitters,
             flights: Flights::default(),
-            issued: Vec::new(),
             untaken: vec![VecDeque::new(); alive],
             emissions: Vec::new(),
             deliveries: Vec::new(),
@@ -165,15 +160,14 @@ impl<L: Listener, O: Observer> World<L, O> {
             tells_work: None,
             stints: Vec::new(),
             hash: TraceHash::default(),
-            completions: 0,
-            in_disk: Span::ZERO,
         }
     }
 
     /// The same with other parameters of the host and another kernel's write-back, for requests of at most
     /// `max_sectors` \[512-byte sectors\].
     pub fn with_host(mut self, knobs: HostKnobs, write_back: WriteBack, max_sectors: u32) -> World<L, O> {
-        self.host = Host::new(knobs, write_back, self.host.flusher(), max_sectors);
+        let host = Host::new(knobs, write_back, self.host.flusher(), max_sectors);
+        self.host = if self.is_lone() { host } else { host.on_several() };
         self
     }
 
@@ -195,7 +189,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The same, where `tell` reports to the queue's listener what the disk's medium does, and for which process.
     pub fn with_work_hook(mut self, tell: fn(&mut L, &Stint)) -> World<L, O> {
-        self.disk.watch();
+        self.everywhere(|world| world.here.disk.watch());
         self.tells_work = Some(tell);
         self
     }
@@ -235,8 +229,10 @@ impl<L: Listener, O: Observer> World<L, O> {
     #[inline]
     pub fn upcoming(&mut self) -> Option<Instant> {
         let host = self.host.next().unwrap_or(Instant::NEVER);
-        let first = self.wakes.next().min(self.disk.upcoming()).min(self.mail.next());
-        let first = first.min(host).min(self.queue.upcoming()).min(self.fetches_at);
+        let mut first = self.wakes.next().min(self.here.upcoming()).min(self.mail.next()).min(host);
+        if !self.is_lone() {
+            first = first.min(self.elsewhere_upcoming());
+        }
         (first < Instant::NEVER).then(|| first.max(self.now))
     }
 
@@ -254,7 +250,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Whether every source has exited and nothing is queued.
     pub fn is_finished(&self) -> bool {
-        self.alive == 0 && self.queue.requests().is_empty()
+        self.alive == 0 && self.is_idle()
     }
 
     /// What has gone wrong with source number `source` so far.
@@ -264,12 +260,12 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The queue, to inspect or to change between two steps.
     pub fn queue(&mut self) -> &mut BlockQueue<L> {
-        &mut self.queue
+        &mut self.here.queue
     }
 
     /// The disk, to inspect.
     pub fn disk(&self) -> &dyn Disk {
-        &**self.disk
+        &**self.here.disk
     }
 
     /// The host's memory, to inspect.
@@ -280,16 +276,6 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// A hash of everything that the disk was asked to do and did.
     pub fn hash(&self) -> TraceHash {
         self.hash
-    }
-
-    /// How many requests the disk has completed.
-    pub fn completions(&self) -> u64 {
-        self.completions
-    }
-
-    /// The time that completed requests have spent at the disk, summed over the requests.
-    pub fn time_in_disk(&self) -> Span {
-        self.in_disk
     }
 
     /// The observer, to inspect.
@@ -304,19 +290,15 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Does everything that happens now.
     fn moment(&mut self) -> Result<(), StandsStill> {
-        if self.queue.upcoming() <= self.now {
-            self.queue.elapse(self.now);
-            self.run_queue();
-        }
-        if self.fetches_at <= self.now {
-            self.fetch_commands();
-        }
-        while self.disk.upcoming() <= self.now {
-            let finished = self.disk.finish(self.now);
-            self.tell_work();
-            let Some(finished) = finished else { break };
-            self.finished(finished);
-            self.step()?;
+        if self.is_lone() {
+            self.device_moment()?;
+        } else {
+            for disk in 0..self.disks() {
+                let home = self.turn_to(DiskNumber(disk));
+                let done = self.device_moment();
+                self.turn_to(home);
+                done?;
+            }
         }
         while let Some(letter) = self.mail.take(self.now) {
             self.deliver(letter);
@@ -345,13 +327,17 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     fn deliver(&mut self, letter: Letter) {
         match letter {
-            Letter::Run(task) => {
-                self.queue.run_task(self.now, Task(task));
+            Letter::Run(disk, task) => {
+                let home = self.turn_to(disk);
+                self.here.queue.run_task(self.now, Task(task));
                 self.run_queue();
+                self.turn_to(home);
             }
-            Letter::Worker => {
-                self.workers_called -= 1;
+            Letter::Worker(disk) => {
+                let home = self.turn_to(disk);
+                self.here.workers_called -= 1;
                 self.run_worker();
+                self.turn_to(home);
             }
             Letter::Done(place) => match (&self.labour, self.flights[place].owner) {
                 (Some(_), Owner::Source(source)) => self.toil(CpuWork::Hear { source, place }),
@@ -361,17 +347,24 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
-    /// Lets the queue send what it wants to send.
+    /// Lets the queue send what it wants to send, and then others that were given something.
     fn run_queue(&mut self) {
+        self.run_here();
+        if !self.is_lone() {
+            self.run_touched();
+        }
+    }
+
+    fn run_here(&mut self) {
         loop {
-            while let Next::Issue(command) = self.queue.next(self.now) {
+            while let Next::Issue(command) = self.here.queue.next(self.now) {
                 self.start(command);
             }
             self.hand_out(None);
-            let is_left = self.queue.needs_worker() && self.workers_called == 0;
+            let is_left = self.here.queue.needs_worker() && self.here.workers_called == 0;
             if is_left {
                 // No task comes between the one that left it to the worker and the worker.
-                self.queue.run_worker(self.now);
+                self.here.queue.run_worker(self.now);
             }
             if !self.obey_host() && !is_left {
                 break;
@@ -382,15 +375,17 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn start(&mut self, token: InFlight) {
         let command = token.command();
         let index = command.rq.index();
-        if index >= self.issued.len() {
-            self.issued.resize_with(index + 1, || (Instant::ZERO, None));
+        if index >= self.here.issued.len() {
+            self.here.issued.resize_with(index + 1, || (Instant::ZERO, None));
         }
-        self.issued[index] = (self.now, Some(token));
+        self.here.issued[index] = (self.now, Some(token));
         if let Some(labour) = &mut self.labour {
-            labour.issued(command.rq, command.submitter);
+            labour.issued(self.here.number, command.rq, command.submitter);
         }
         self.hash.issued(self.now, &command);
-        self.observer.issued(&command);
+        if self.here.number == DiskNumber::FIRST {
+            self.observer.issued(&command);
+        }
         self.tells_start(command);
         self.hand_to_disk(command);
     }
@@ -398,15 +393,15 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Passes what the disk has reported of its medium's work to the listener that keeps the reasons.
     fn tell_work(&mut self) {
         let Some(tell) = self.tells_work else { return };
-        self.disk.stints(&mut self.stints);
-        let listener = self.queue.listener_mut();
+        self.here.disk.stints(&mut self.stints);
+        let listener = self.here.queue.listener_mut();
         self.stints.drain(..).for_each(|stint| tell(listener, &stint));
     }
 
     /// The disk is done with a request.
     fn finished(&mut self, finished: Finished) {
         let rq = finished.rq;
-        if self.submission.is_some() {
+        if self.here.submission.is_some() {
             self.fetch_commands();
         }
         let outcome = match finished.outcome {
@@ -414,29 +409,29 @@ impl<L: Listener, O: Observer> World<L, O> {
             blksched_disks::CommandOutcome::Failed(_) => Outcome::Failed,
         };
         self.hash.completed(self.now, rq.index());
-        self.completions += 1;
-        self.in_disk += self.now.since(self.issued[rq.index()].0);
+        self.here.completions += 1;
+        self.here.in_disk += self.now.since(self.here.issued[rq.index()].0);
         self.tells(|| Happening::Served { rq, service: finished.service });
         match &self.labour {
-            Some(_) => self.toil(CpuWork::Complete { rq, outcome }),
+            Some(_) => self.toil(CpuWork::Complete { disk: self.here.number, rq, outcome }),
             None => self.complete(rq, outcome),
         }
     }
 
     /// The host has noticed it.
     fn complete(&mut self, rq: RequestId, outcome: Outcome) {
-        let Request { queued_at, .. } = self.queue.requests()[rq];
-        let (issued_at, ref mut token) = self.issued[rq.index()];
+        let Request { queued_at, .. } = self.here.queue.requests()[rq];
+        let (issued_at, ref mut token) = self.here.issued[rq.index()];
         let token = token.take().unwrap_or_else(|| unreachable!("the disk has {rq:?}"));
-        self.queue.complete(self.now, token, outcome);
+        self.here.queue.complete(self.now, token, outcome);
         // The submitters of this request are told after the queue has run.
-        self.deliveries.extend(self.queue.deliveries());
+        self.deliveries.extend(self.here.queue.deliveries());
         let mine = self.deliveries.len();
         if !self.calls_worker() {
-            if self.queue.needs_worker() {
-                self.queue.run_worker(self.now);
+            if self.here.queue.needs_worker() {
+                self.here.queue.run_worker(self.now);
             }
-            while let Next::Issue(command) = self.queue.next(self.now) {
+            while let Next::Issue(command) = self.here.queue.next(self.now) {
                 self.start(command);
             }
         }
@@ -449,7 +444,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Tells the sources. The first `mine` deliveries belong to a request queued and issued at these times.
     #[inline(always)]
     fn hand_out(&mut self, request: Option<(usize, Instant, Instant)>) {
-        self.deliveries.extend(self.queue.deliveries());
+        self.deliveries.extend(self.here.queue.deliveries());
         if !self.deliveries.is_empty() {
             self.hand_out_all(request.unwrap_or((0, self.now, self.now)));
         }
@@ -487,7 +482,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Delivery::Awake(submitter) => self.wake(submitter),
                 Delivery::Runnable(task) => {
                     let delay = self.until_it_runs(lap, core::mem::replace(&mut woken, true));
-                    self.mail.post(self.now + delay, Letter::run(task));
+                    self.mail.post(self.now + delay, Letter::Run(self.here.number, task.0));
                 }
             }
         }
@@ -571,6 +566,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let (op, start, bytes) = what;
         self.observer.submitted(self.now, index, op, bytes);
         let owner = Owner::Source(index as u32);
+        let start = if self.is_lone() { start } else { self.on_disk(start) };
         self.flights.insert(Flight::new(owner, tag, (op, start, bytes), priority, self.now))
     }
 
@@ -587,7 +583,8 @@ impl<L: Listener, O: Observer> World<L, O> {
         if self.alive == 0 {
             self.host.stop();
         }
-        self.queue.forget(self.now, submitter);
+        let now = self.now;
+        self.everywhere(|world| world.here.queue.forget(now, submitter));
         self.observer.exited(self.now, index);
         let mut awaiting = core::mem::take(&mut self.awaiting);
         awaiting.retain(|&other| {

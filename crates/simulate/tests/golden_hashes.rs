@@ -84,6 +84,7 @@ fn rows() -> Vec<(String, Trial)> {
                     seed: 0,
                     limit: Span::from_ms(limit_ms),
                     other_disks: Vec::new(),
+                    beside: Default::default(),
                 };
                 rows.push((format!("{disk} {workload} {era}"), trial));
             }

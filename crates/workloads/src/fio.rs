@@ -106,6 +106,7 @@ use std::collections::BTreeSet;
 
 use blksched::Instant;
 
+use crate::disks::DiskPlaces;
 use crate::host::fs::FsKind;
 use crate::plan::Plan;
 use crate::replay::Recording;
@@ -270,7 +271,34 @@ impl JobFile {
     /// # Errors
     /// As [`plan`](JobFile::plan), and if jobs contradict each other, or a job's raw device what is said.
     pub fn plan_on(&self, disk_sectors: u64, fs: FsKind) -> Result<Plan, Errors> {
-        plan::plan(&self.jobs, &self.traces, disk_sectors, fs).map_err(|problems| Errors::new(&self.texts, problems))
+        self.plan_on_disks(&DiskPlaces::alone(disk_sectors), fs)
+    }
+
+    /// The same on several disks. A file system is on the first; files on others are regions of those.
+    ///
+    /// # Errors
+    /// As [`plan_on`](JobFile::plan_on).
+    pub fn plan_on_disks(&self, disks: &DiskPlaces, fs: FsKind) -> Result<Plan, Errors> {
+        plan::plan(&self.jobs, &self.traces, disks, fs).map_err(|problems| Errors::new(&self.texts, problems))
+    }
+
+    /// The names of the files of all jobs, in their order, devices too.
+    ///
+    /// ```
+    /// let text = "[a]\nfilename=/dev/sda:/dev/sdb\n[b]\nsize=1m\ndirectory=/mnt/usb\n";
+    /// let file = blksched_workloads::fio::JobFile::parse(text, "a.fio").unwrap();
+    /// assert_eq!(file.file_names(), ["/dev/sda", "/dev/sdb", "/mnt/usb/b.0.0"]);
+    /// ```
+    pub fn file_names(&self) -> Vec<String> {
+        let mut all: Vec<String> = Vec::new();
+        for job in &self.jobs {
+            for name in (0..job.settings.numjobs).flat_map(|number| names::file_names(job, number)) {
+                if job.settings.files.replay.log.is_none() && !all.contains(&name) {
+                    all.push(name);
+                }
+            }
+        }
+        all
     }
 
     /// Whether any job uses a file, and not a device. A replayed trace (`read_iolog`) was recorded below its files.

@@ -102,6 +102,8 @@ pub struct Host {
     pauses: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
     out: Outbox,
     stopped: bool,
+    /// Its pages lie on several disks.
+    is_on_several: bool,
     report: HostReport,
     /// The file system below the files, if there is one.
     filing: Option<Box<Filing>>,
@@ -128,10 +130,17 @@ impl Host {
             pauses: BinaryHeap::new(),
             out: Outbox::default(),
             stopped: false,
+            is_on_several: false,
             report: HostReport::default(),
             filing: None,
             knobs,
         }
+    }
+
+    /// The same above several disks, whose pages lie side by side: a flush names the file's place.
+    #[must_use]
+    pub fn on_several(self) -> Host {
+        Host { is_on_several: true, ..self }
     }
 
     /// Handles a call of a process.

@@ -32,6 +32,8 @@ pub struct JobPlan {
     pub cgroup: GroupId,
     /// The processors that it may run on.
     pub cpus_allowed: CpuSet,
+    /// The disks that its files are on, by their places in [`Plan::disks`]; the first for programs and replays.
+    pub disks: Vec<u16>,
     /// The files that it uses; `None` for programs, which do not tell.
     pub files: Option<FilesPlan>,
     /// When it begins, if that does not depend on others; a job of a job file begins with its first I/O.
@@ -166,6 +168,10 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// Control groups below the root, a parent before its children; the first is number 1.
     pub groups: Vec<GroupPlan>,
+    /// The names of the disks, in the order of their places; empty if there is one only.
+    pub disks: Vec<String>,
+    /// The place of the disk whose scheduler is in question.
+    pub varied: u16,
     /// The file system below the files.
     pub fs: FsKind,
     /// Its files, in the order in which they were made.
@@ -265,6 +271,7 @@ impl Plan {
             priority: Priority::default(),
             cgroup: GroupId::ROOT,
             cpus_allowed: CpuSet::ALL,
+            disks: vec![0],
             files: None,
             begins: Some(begins),
             depth: 1,
@@ -353,6 +360,22 @@ impl Plan {
             Origin::Job(_) | Origin::Program { .. } => false,
         };
         self.origins.iter().any(shared)
+    }
+
+    /// Whether this process uses the disk whose scheduler is in question.
+    pub fn is_on_varied(&self, job: usize) -> bool {
+        self.disks.is_empty() || self.jobs[job].disks.contains(&self.varied)
+    }
+
+    /// The names of the disks that these processes use, as in `sda, sdb`; `None` if there is one disk only.
+    pub fn disks_of(&self, members: &[usize]) -> Option<String> {
+        if self.disks.is_empty() {
+            return None;
+        }
+        let mut used: Vec<u16> = members.iter().flat_map(|&job| self.jobs[job].disks.iter().copied()).collect();
+        used.sort_unstable();
+        used.dedup();
+        Some(used.iter().map(|&disk| self.disks[usize::from(disk)].as_str()).collect::<Vec<_>>().join(", "))
     }
 
     /// The number of rows of a report.

@@ -175,6 +175,7 @@ impl Scene {
             seed: 1,
             limit: Span::from_ms(self.ms + self.ms / 5),
             other_disks: Vec::new(),
+            beside: Default::default(),
         };
         let found = trial.simulate_for_shares()?;
         let all: Vec<usize> = (0..found.jobs.len()).collect();

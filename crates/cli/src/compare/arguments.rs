@@ -14,7 +14,8 @@ pub(crate) struct CompareArguments {
     #[command(flatten)]
     pub(crate) scene: SceneArguments,
     /// The schedulers, name[@kernel][+mechanism=variant][:knob=value[/value…]]; the first is your default, with which
-    /// the others are compared; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too
+    /// the others are compared; nr_requests, queue_depth, read_ahead_kb, max_sectors_kb and wbt_lat_usec are knobs too;
+    /// of several disks each by its name, as in sda=bfq,mq-deadline,sdb=none (docs/stack.md)
     /// [default: those of present kernels, the kernel's own choice for such a disk first]
     #[arg(long, value_name = "A,B,…", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
@@ -144,6 +145,7 @@ Examples:
   blksched compare my.fio --goal 'db: p99 read, wal: p99 fsync, backup: finish < 2h' --until-sure
   blksched compare my.fio --elevators mq-deadline,mq-deadline:fifo_batch=1/4/64,bfq:slice_idle=0
   blksched compare my.fio --disk sata-ssd --emit udev --on sda
+  blksched compare my.fio --disk sda=hdd,sdb=usb --elevators sda=bfq,mq-deadline,sdb=none
   blksched compare my.fio --tune mq-deadline --budget 200
   blksched compare my.fio --why mq-deadline,bfq     the first decision that differs, with both reasons
   blksched compare priorities --goal priorities     are I/O priorities kept?

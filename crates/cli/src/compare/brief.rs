@@ -47,7 +47,10 @@ pub(super) fn lines(brief: &Brief) -> String {
 /// A row for each figure that counts, a column for each scheduler.
 pub(super) fn table(compared: &Compared) -> Table {
     let (measured, left_out) = columns(compared);
-    let mut columns = vec![Column::words("job", "job"), Column::words("figure", "figure")];
+    let several = measured[0].disk.is_some();
+    let mut columns = vec![Column::words("job", "job")];
+    columns.extend(several.then(|| Column::words("disk", "disk")));
+    columns.push(Column::words("figure", "figure"));
     let named = |(nth, one): (usize, &&Arc<Measured>)| {
         Column::numbers(&format!("scheduler_{nth}"), &one.label(), Quantity::Plain)
     };
@@ -57,13 +60,16 @@ pub(super) fn table(compared: &Compared) -> Table {
     let (shown, others) = largest(base);
     for rows in &shown {
         let mut name = said(base, rows);
+        let mut disk = base.jobs[rows[0]].disk.clone().unwrap_or_default();
         for (words, what, work) in figures(&base.jobs[rows[0]]) {
             let values: Vec<f64> = measured.iter().map(|one| value(one, rows, what, work)).collect();
             if is_idle(what, &values) {
                 continue;
             }
             let cells = values.into_iter().map(|value| show(what, work, value));
-            table.row([std::mem::take(&mut name).into(), words.into()].into_iter().chain(cells));
+            let disk = several.then(|| Cell::from(std::mem::take(&mut disk)));
+            let lead = [std::mem::take(&mut name).into()].into_iter().chain(disk).chain([words.into()]);
+            table.row(lead.chain(cells));
         }
     }
     if !others.is_empty() {
@@ -76,13 +82,17 @@ pub(super) fn table(compared: &Compared) -> Table {
                 continue;
             }
             let cells = values.into_iter().map(|value| show(FigureKind::Bandwidth, Some(work), value));
-            table.row([std::mem::take(&mut name).into(), words.into()].into_iter().chain(cells));
+            let disk = several.then(|| Cell::Text(String::new()));
+            let lead = [std::mem::take(&mut name).into()].into_iter().chain(disk).chain([words.into()]);
+            table.row(lead.chain(cells));
         }
     }
     if matches!(compared.verdict.goal, Goal::Named(NamedGoal::Priorities)) {
         let part = |one: &&Arc<Measured>| one.misplaced.as_ref().map_or(f64::NAN, Sample::mean);
         let cells = measured.iter().map(part).map(|part| Cell::Text(Quantity::Fraction.show(part)));
-        table.row(["disk time".into(), "to the wrong job".into()].into_iter().chain(cells));
+        let disk = several.then(|| base.disk.as_deref().unwrap_or_default().into());
+        let lead = ["disk time".into()].into_iter().chain(disk).chain(["to the wrong job".into()]);
+        table.row(lead.chain(cells));
     }
     let seeds = base.jain.values().len();
     let runs = if seeds == 1 { "one run".to_owned() } else { format!("means over {seeds} runs") };

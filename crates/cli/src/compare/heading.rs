@@ -5,7 +5,7 @@ use blksched_measure::Quantity;
 
 /// The load and the disk.
 pub(super) fn title(compared: &Compared) -> String {
-    format!("{} on {}", compared.stage.workload.name, compared.stage.disk.name)
+    format!("{} on {}", compared.stage.workload.name, compared.stage.on_what())
 }
 
 /// What was run, and with which defaults.

@@ -4,9 +4,9 @@
 use blksched::Span;
 use blksched_lab::runs::cpu::CpuMeasure;
 use blksched_lab::runs::lasting::Lasting;
-use blksched_lab::runs::measured::{JobMeasure, Measured, Total};
+use blksched_lab::runs::measured::{BesideMeasure, JobMeasure, Measured, Total};
 use blksched_lab::runs::memory::MemoryMeasure;
-use blksched_lab::scene::Stage;
+use blksched_lab::scene::{OtherStage, Stage};
 use blksched_lab::verdict::action::{Challenger, Kept, two_modes};
 use blksched_lab::verdict::brief::About;
 use blksched_lab::verdict::cause::FigureCause;
@@ -80,6 +80,19 @@ pub(crate) fn document(schema: &'static str, run: &JsonRun<'_>, rest: Value) -> 
         },
         "time_limit_ns": run.limit.as_ns(),
     });
+    if !stage.among.others.is_empty() {
+        let other = |other: &OtherStage| {
+            json!({
+                "name": other.name,
+                "model": other.disk.name,
+                "description": other.disk.description,
+                "scheduler": other.contender.label(),
+                "attached": other.disk.attached.word(),
+            })
+        };
+        value["varied_disk"] = json!(stage.among.name);
+        value["other_disks"] = stage.among.others.iter().map(other).collect();
+    }
     if let (Value::Object(all), Value::Object(rest)) = (&mut value, rest) {
         all.extend(rest);
     }
@@ -230,7 +243,7 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
         let (value, default) = (number_or_text(&control.value), control.default.as_deref().map(number_or_text));
         json!({ "name": control.name, "file": control.file, "value": value, "default": default })
     });
-    json!({
+    let mut value = json!({
         "name": measured.name,
         "label": measured.label(),
         "knobs": measured.knobs,
@@ -248,7 +261,18 @@ pub(crate) fn scheduler(measured: &Measured, trial: &Trial) -> Value {
         "waits": measured.totals.iter().map(|(dir, total)| waits(&dir.to_string(), total)).collect::<Vec<_>>(),
         "trace_hashes": measured.hashes,
         "jobs": measured.jobs.iter().map(job).collect::<Vec<Value>>(),
-    })
+    });
+    if !measured.beside.is_empty() {
+        let other = |other: &BesideMeasure| {
+            json!({
+                "name": other.disk,
+                "utilisation": sample(&other.busy, Quantity::Fraction),
+                "seeking": sample(&other.seeking, Quantity::Fraction),
+            })
+        };
+        value["other_disks"] = measured.beside.iter().map(other).collect();
+    }
+    value
 }
 
 /// What the page cache did.
@@ -312,6 +336,9 @@ fn job(job: &JobMeasure) -> Value {
         "priority": job.priority.as_ref().map(|(name, _)| name),
         "service_time_due": job.priority.as_ref().map(|(_, due)| sample(due, Quantity::Fraction)),
     });
+    if let Some(disk) = &job.disk {
+        value["disk"] = json!(disk);
+    }
     for (work, measure) in &job.work {
         let [mean, p50, p99, p999, max] = [0, 1, 2, 3, 4].map(|nth| sample(&measure.clat[nth], Quantity::Time));
         let bw = (*work != Work::Sync).then(|| sample(&measure.bandwidth, Quantity::Bandwidth));

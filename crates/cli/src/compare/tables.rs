@@ -24,7 +24,7 @@ fn jobs(measured: &[Arc<Measured>], timed: bool) -> Table {
     };
     let latencies = [("clat_mean", "mean"), ("clat_p99", "p99"), ("clat_max", "max")];
     let latencies = latencies.map(|(key, name)| Column::numbers(key, name, Quantity::Time));
-    let columns = lead().into_iter().chain([third, Column::numbers("rate", "rate", Quantity::Plain)]);
+    let columns = lead(measured).into_iter().chain([third, Column::numbers("rate", "rate", Quantity::Plain)]);
     let mut table = Table::new("", columns.chain(latencies).collect());
     each_work(measured, &mut table, |job, nth, work, measure| {
         let [mean, _, p99, _, max] = &measure.clat;
@@ -43,13 +43,20 @@ fn jobs(measured: &[Arc<Measured>], timed: bool) -> Table {
 }
 
 /// The leading columns, which [`each_work`] fills in.
-fn lead() -> [Column; 3] {
-    [("elevator", "scheduler"), ("job", "job"), ("direction", "what")].map(|(key, name)| Column::words(key, name))
+fn lead(measured: &[Arc<Measured>]) -> Vec<Column> {
+    let disk = has_several_disks(measured).then_some(("disk", "disk"));
+    let keys = [("elevator", "scheduler"), ("job", "job")].into_iter().chain(disk).chain([("direction", "what")]);
+    keys.map(|(key, name)| Column::words(key, name)).collect()
+}
+
+/// Whether disks have to be told apart.
+fn has_several_disks(measured: &[Arc<Measured>]) -> bool {
+    measured.iter().any(|one| one.disk.is_some())
 }
 
 /// Further details of each job, for `--wide`.
 fn details(measured: &[Arc<Measured>]) -> Table {
-    let mut columns = lead().to_vec();
+    let mut columns = lead(measured);
     columns.extend([
         Column::numbers("iops", "IOPS", Quantity::Iops),
         Column::numbers("clat_p50", "p50", Quantity::Time),
@@ -91,19 +98,26 @@ fn each_work(
     table: &mut Table,
     cells: impl Fn(&JobMeasure, usize, Work, &WorkMeasure) -> Vec<Cell>,
 ) {
+    let several = has_several_disks(measured);
     for (nth, elevator) in measured.iter().enumerate() {
         below_a_line(table, measured, nth);
         let mut label = elevator.label();
         for job in &elevator.jobs {
             let mut name = named(job);
+            let mut disk = job.disk.clone().unwrap_or_default();
+            let mut lead = |what: &str| {
+                let mut lead = vec![std::mem::take(&mut label), std::mem::take(&mut name)];
+                lead.extend(several.then(|| std::mem::take(&mut disk)));
+                lead.push(what.to_owned());
+                lead
+            };
             if job.work.is_empty() {
-                let lead = [std::mem::take(&mut label), std::mem::take(&mut name), "nothing".to_owned()];
+                let lead = lead("nothing");
                 let rest = vec![Cell::Missing; table.columns.len() - lead.len()];
                 table.row(lead.into_iter().map(Cell::from).chain(rest));
             }
             for (nth, (work, measure)) in job.work.iter().enumerate() {
-                let lead = [std::mem::take(&mut label), std::mem::take(&mut name), work.name().to_owned()];
-                table.row(lead.into_iter().map(Cell::from).chain(cells(job, nth, *work, measure)));
+                table.row(lead(work.name()).into_iter().map(Cell::from).chain(cells(job, nth, *work, measure)));
             }
         }
     }
@@ -132,8 +146,12 @@ fn disk(measured: &[Arc<Measured>]) -> Table {
     let asks = measured.iter().any(|elevator| elevator.misplaced.is_some());
     let has_arm = measured.iter().any(|one| one.seeking.mean() > 0.0);
     let shares = measured.iter().any(|one| one.jain.mean().is_finite());
-    let mut columns =
-        vec![Column::words("elevator", "scheduler"), Column::numbers("busy", "utilisation", Quantity::Fraction)];
+    let several = has_several_disks(measured);
+    let beside = || measured.iter().flat_map(|one| &one.beside);
+    let has_arm = has_arm || beside().any(|other| other.seeking.mean() > 0.0);
+    let mut columns = vec![Column::words("elevator", "scheduler")];
+    columns.extend(several.then(|| Column::words("disk", "disk")));
+    columns.push(Column::numbers("busy", "utilisation", Quantity::Fraction));
     columns.extend(has_arm.then(|| Column::numbers("seeking", "seeking", Quantity::Fraction)));
     columns.extend(shares.then(|| Column::numbers("jain", "fairness", Quantity::Ratio)));
     if asks {
@@ -143,11 +161,18 @@ fn disk(measured: &[Arc<Measured>]) -> Table {
     for (nth, elevator) in measured.iter().enumerate() {
         below_a_line(&mut table, measured, nth);
         let mut cells: Vec<Cell> = vec![elevator.label().into()];
+        cells.extend(elevator.disk.as_deref().map(Cell::from));
         cells.push((&elevator.busy).into());
         cells.extend(has_arm.then(|| Cell::from(&elevator.seeking)));
         cells.extend(shares.then(|| Cell::from(&elevator.jain)));
         cells.extend(elevator.misplaced.as_ref().map(Cell::from));
         table.row(cells);
+        for other in &elevator.beside {
+            let mut cells: Vec<Cell> = vec!["".into(), other.disk.as_str().into(), (&other.busy).into()];
+            cells.extend(has_arm.then(|| Cell::from(&other.seeking)));
+            cells.resize(table.columns.len(), Cell::Text(String::new()));
+            table.row(cells);
+        }
     }
     let explained = [
         (true, "utilisation: iostat's %util"),

@@ -24,7 +24,8 @@ docs/explain.md says how time is attributed.";
 pub(crate) struct ExplainArguments {
     #[command(flatten)]
     pub(crate) scene: SceneArguments,
-    /// The scheduler, name[@kernel][+mechanism=variant][:knob=value] [default: what a kernel gives such a disk]
+    /// The scheduler, name[@kernel][+mechanism=variant][:knob=value]; of several disks each disk's, as in
+    /// sda=bfq,sdb=none [default: what a kernel gives such a disk]
     #[arg(long, value_name = "NAME")]
     pub(crate) elevator: Option<String>,
     /// How many I/Os to show, the slowest first [default: 5; with --at 20]

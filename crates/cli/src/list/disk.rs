@@ -86,6 +86,7 @@ fn around(disk: &DiskSpec, catalogue: &Catalogue) -> Option<String> {
             seed: 1,
             limit: Span::ZERO,
             other_disks: Vec::new(),
+            beside: Default::default(),
         };
         Some(((*name).to_owned(), trial))
     };

@@ -14,7 +14,8 @@ use crate::scene::SceneArguments;
 pub(crate) struct SimulateArguments {
     #[command(flatten)]
     pub(crate) scene: SceneArguments,
-    /// The scheduler, name[@kernel][+mechanism=variant][:knob=value] [default: what a kernel gives such a disk]
+    /// The scheduler, name[@kernel][+mechanism=variant][:knob=value]; of several disks each disk's, as in
+    /// sda=bfq,sdb=none [default: what a kernel gives such a disk]
     #[arg(long, value_name = "NAME")]
     pub(crate) elevator: Option<String>,
     /// Write a row per request as CSV: all its times, what it waited for, and why its batch began (docs/schema.md)

@@ -4,7 +4,7 @@ mod memory;
 
 use blksched::Dir;
 use blksched_measure::{BeganBy, Cell, Column, JobRecord, Quantity, Reasons, Table, Work};
-use blksched_simulate::{Findings, Trial};
+use blksched_simulate::{DiskShare, Findings, Trial};
 
 use crate::output::{self, TableStyle, render};
 use crate::used;
@@ -16,7 +16,7 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
         "{} under {} on {}, seed {}: {} of simulated time, {} requests, trace {}\n",
         stage.workload.name,
         contender.name,
-        stage.disk.name,
+        stage.on_what(),
         scene.seed,
         Quantity::Time.show(findings.elapsed.as_ns() as f64),
         findings.requests,
@@ -24,7 +24,10 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
     );
     let used = used::line(&[(contender.name.clone(), trial.clone())], scene.host.cpu_name());
     text += &(output::paragraph(&used) + "\n");
-    for table in std::iter::once(&jobs(stage, findings)).chain(&reasons(findings)).filter(|t| !t.rows.is_empty()) {
+    let (jobs, disks) = (jobs(stage, findings), disks(stage, findings));
+    let reasons = reasons(findings);
+    let all = [&jobs].into_iter().chain(&reasons).chain([&disks]);
+    for table in all.filter(|table| !table.rows.is_empty()) {
         text += &render(table, TableStyle::Text);
         text += "\n";
     }
@@ -66,6 +69,10 @@ fn jobs(stage: &Stage, findings: &Findings) -> Table {
     if timed {
         table.columns.insert(2, Column::numbers("ran", "ran", Quantity::Time));
     }
+    let several = !stage.plan.disks.is_empty();
+    if several {
+        table.columns.insert(1, Column::words("disk", "disk"));
+    }
     for members in (0..stage.plan.rows()).map(|row| stage.plan.members(row)) {
         if !members.iter().any(|&job| stage.plan.jobs[job].report.shown) {
             continue;
@@ -75,8 +82,37 @@ fn jobs(stage: &Stage, findings: &Findings) -> Table {
             if timed {
                 cells.insert(2, if nth == 0 { ran.into() } else { Cell::Text(String::new()) });
             }
+            if several {
+                cells.insert(1, stage.plan.disks_of(&members).unwrap_or_default().into());
+            }
             table.row(cells);
         }
+    }
+    table
+}
+
+/// Each disk's activity and what it was asked for, where there are several.
+fn disks(stage: &Stage, findings: &Findings) -> Table {
+    let columns = vec![
+        Column::words("disk", "disk"),
+        Column::words("elevator", "scheduler"),
+        Column::numbers("busy", "utilisation", Quantity::Fraction),
+        Column::numbers("depth", "requests in it", Quantity::Ratio),
+        Column::numbers("requests", "requests", Quantity::Count),
+    ];
+    let mut table = Table::new("the disks", columns);
+    if findings.beside.is_empty() {
+        return table;
+    }
+    let others: u64 = findings.beside.iter().map(|other| other.requests).sum();
+    let row = |name: &str, elevator: String, disk: &DiskShare, requests: u64| {
+        let (busy, depth) = (Cell::Number(disk.busy), Cell::Number(disk.depth));
+        [name.into(), elevator.into(), busy, depth, requests.into()]
+    };
+    let own = "the tables above".to_owned();
+    table.row(row(&stage.among.name, own, &findings.disk, findings.requests - others));
+    for (other, found) in stage.among.others.iter().zip(&findings.beside) {
+        table.row(row(&other.name, other.contender.label(), &found.disk, found.requests));
     }
     table
 }

@@ -231,7 +231,7 @@ fn digest(name: &str, stage: &Result<(Stage, Span), String>) -> u128 {
 
 /// A hash of what all runs of a load on a disk have in common, for [`key_of`].
 pub(crate) fn digest_of(stage: &Stage) -> u128 {
-    hashed(format_args!("{VERSION} {:?} {:?}", stage.plan, stage.disk))
+    hashed(format_args!("{VERSION} {:?} {:?} {:?}", stage.plan, stage.disk, stage.among))
 }
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

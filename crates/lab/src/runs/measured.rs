@@ -2,6 +2,7 @@
 
 use blksched::{Class, Dir, Priority, Span};
 use blksched_measure::{AskedAndGiven, Cause, DiskClaim, Sample, Work, due, fairness, misplaced};
+use blksched_simulate::DiskShare;
 use blksched_workloads::host::WaitsFor;
 use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
@@ -37,6 +38,10 @@ pub struct Measured {
     pub controls: Vec<TurnedKnob>,
     /// Row by row of the report.
     pub jobs: Vec<JobMeasure>,
+    /// The disk's name, if there are several.
+    pub disk: Option<String>,
+    /// What the disks beside it did.
+    pub beside: Vec<BesideMeasure>,
     /// The simulated time of the run.
     pub busy: Sample,
     /// The part of the run in which the arm moved.
@@ -63,6 +68,17 @@ pub struct Measured {
     pub hashes: Vec<String>,
 }
 
+/// A disk that keeps its scheduler.
+#[derive(Clone, Debug)]
+pub struct BesideMeasure {
+    /// Its name.
+    pub disk: String,
+    /// The part of the run in which it had at least one request.
+    pub busy: Sample,
+    /// The part of the run in which its arm moved.
+    pub seeking: Sample,
+}
+
 /// A knob that was changed.
 #[derive(Clone, Debug)]
 pub struct TurnedKnob {
@@ -81,6 +97,8 @@ pub struct TurnedKnob {
 pub struct JobMeasure {
     /// The job's name.
     pub name: String,
+    /// The disks that it uses, as in `sda, sdb`; `None` if there is one disk only.
+    pub disk: Option<String>,
     /// How many processes it has.
     pub processes: usize,
     /// Its role, and the reason for assuming it.
@@ -169,12 +187,15 @@ impl Measured {
             Err(_) => format!("{name}={raw}"),
         };
         let elsewhere = |dues: &Vec<Vec<f64>>| {
-            let parts = dues.iter().zip(runs).map(|(due, run)| misplaced(due, &givens(run)));
+            let parts = dues.iter().zip(runs).map(|(due, run)| misplaced(due, &givens(plan, run)));
             Sample::of(parts.collect())
         };
         let together = plan.together();
         let jain = |run: &Outcome| {
-            let shares: Vec<AskedAndGiven> = run.jobs.iter().map(|job| job.share).collect();
+            let share = |(job, outcome): (usize, &ProcessOutcome)| {
+                if plan.is_on_varied(job) { outcome.share } else { AskedAndGiven::default() }
+            };
+            let shares: Vec<AskedAndGiven> = run.jobs.iter().enumerate().map(share).collect();
             fairness(&shares, &together).unwrap_or(f64::NAN)
         };
         Measured {
@@ -190,6 +211,8 @@ impl Measured {
             misplaced: dues.as_ref().map(elsewhere),
             knobs: contender.knobs.iter().map(show).chain(contender.around.shown()).collect(),
             jobs: plan.members_by_row().into_iter().enumerate().filter(shown).map(row).collect(),
+            disk: plan.disks.get(usize::from(plan.varied)).cloned(),
+            beside: beside(runs),
             busy: over(runs, |run| run.disk.busy),
             seeking: over(runs, |run| run.disk.seeking),
             in_disk: runs.iter().map(|run| run.disk.depth).sum::<f64>() / runs.len() as f64,
@@ -236,6 +259,7 @@ impl JobMeasure {
         let works = Work::ALL.map(|work| (work, WorkMeasure::of(work, row, runs)));
         JobMeasure {
             name: job.name.clone(),
+            disk: plan.disks_of(members),
             processes: members.len(),
             role: Role::of(plan, members),
             yields: plan.jobs.iter().any(|other| rank(other) < rank(job)),
@@ -317,20 +341,24 @@ fn asks_for_priorities(plan: &Plan) -> bool {
     !plan.groups.is_empty() || plan.jobs.windows(2).any(|pair| asked(&pair[0]) != asked(&pair[1]))
 }
 
-/// The part of the run in which each process had the disk.
-fn givens(run: &Outcome) -> Vec<f64> {
-    run.jobs.iter().map(|job| part_of_run(run, job.share.given)).collect()
+/// The part of the run in which each process had the disk whose scheduler is in question.
+fn givens(plan: &Plan, run: &Outcome) -> Vec<f64> {
+    let given = |(job, outcome): (usize, &ProcessOutcome)| {
+        if plan.is_on_varied(job) { part_of_run(run, outcome.share.given) } else { 0.0 }
+    };
+    run.jobs.iter().enumerate().map(given).collect()
 }
 
 /// The part of the run in which each process was due the disk, of the time that any process had it.
 fn dues(plan: &Plan, run: &Outcome) -> Vec<f64> {
-    let claim = |(job, outcome): (&JobPlan, &ProcessOutcome)| {
-        let claim = DiskClaim::new(job.priority, part_of_run(run, outcome.share.asked));
+    let claim = |(nth, (job, outcome)): (usize, (&JobPlan, &ProcessOutcome))| {
+        let asked = if plan.is_on_varied(nth) { outcome.share.asked } else { Span::ZERO };
+        let claim = DiskClaim::new(job.priority, part_of_run(run, asked));
         let own = group_of(plan, job);
         own.map_or(claim, |group| DiskClaim { group: (job.cgroup, group.weight), ..claim })
     };
-    let claims: Vec<DiskClaim> = plan.jobs.iter().zip(&run.jobs).map(claim).collect();
-    due(&claims, givens(run).iter().sum())
+    let claims: Vec<DiskClaim> = plan.jobs.iter().zip(&run.jobs).enumerate().map(claim).collect();
+    due(&claims, givens(plan, run).iter().sum())
 }
 
 /// Name and weight of a job's group; `None` in the root group.
@@ -398,6 +426,16 @@ impl Total {
             in_memory: memory::waits(Dir::BOTH[nth], ios, runs),
         }
     }
+}
+
+/// What the disks that keep their schedulers did; they are the same in all runs.
+fn beside(runs: &[Outcome]) -> Vec<BesideMeasure> {
+    let measure = |(nth, (name, _)): (usize, &(String, DiskShare))| BesideMeasure {
+        disk: name.clone(),
+        busy: over(runs, |run| run.beside[nth].1.busy),
+        seeking: over(runs, |run| run.beside[nth].1.seeking),
+    };
+    runs.first().map_or(&[][..], |run| &run.beside).iter().enumerate().map(measure).collect()
 }
 
 fn ran(run: &Outcome, row: usize) -> f64 {

@@ -19,6 +19,8 @@ pub struct Outcome {
     /// All reads, and all writes.
     pub(crate) totals: [Whole; 2],
     pub(crate) disk: DiskShare,
+    /// The disks beside it, with their names.
+    pub(crate) beside: Vec<(String, DiskShare)>,
     pub(crate) host: HostReport,
     pub(crate) cpu: Option<CpuReport>,
     /// How many bios `io.max` held back; `None` if there is no limit.
@@ -101,6 +103,7 @@ impl Outcome {
             rows: plan.members_by_row().iter().map(row).collect(),
             totals: Dir::BOTH.map(|dir| Whole::of(dir, &all, run)),
             disk: run.disk,
+            beside: run.beside.iter().map(|other| (other.name.clone(), other.disk)).collect(),
             host: run.host,
             cpu: run.cpu,
             capped: run.capped,

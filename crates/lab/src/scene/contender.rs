@@ -9,7 +9,7 @@ use blksched_workloads::host::HostKnobs;
 use crate::error::{Error, Expected, WordError};
 
 /// One scheduler to run, with its changed knobs.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct Contender {
     /// Its name in tables: as typed, numbered if typed twice.
     pub name: String,
@@ -207,6 +207,17 @@ impl Contender {
             }
         }
         with
+    }
+
+    /// Its name with the knobs that were changed, as on a command line.
+    pub fn label(&self) -> String {
+        let built = self.choice.build();
+        let show = |(name, raw): &(String, i64)| match built.elevator.tunables().find(name) {
+            Ok(knob) => format!(":{name}={}", knob.unit.show(*raw)),
+            Err(_) => format!(":{name}={raw}"),
+        };
+        let around = self.around.shown().into_iter().map(|said| format!(":{said}"));
+        self.name.clone() + &self.knobs.iter().map(show).chain(around).collect::<String>()
     }
 
     /// Whether writeback throttling is in front of its queue.

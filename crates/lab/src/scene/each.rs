@@ -30,6 +30,7 @@ impl Stage {
         let stages =
             workloads.into_iter().zip(disks).map(|(workload, disk)| Stage::on(Arc::new(workload), disk, scene, files));
         let mut stages = stages.collect::<Result<Vec<_>, _>>()?;
+        stages.iter().try_for_each(|stage| stage.is_alone_for(single))?;
         let joint: Vec<bool> = stages.iter().map(|stage| stage.plan.is_joint()).collect();
         let all: Vec<(String, OtherDisk)> = stages.iter().map(Stage::as_other_disk).collect();
         for nth in (0..stages.len()).filter(|&nth| joint[nth]) {
@@ -37,6 +38,20 @@ impl Stage {
             stages[nth].other_disks = others.map(|other| all[other].clone()).collect();
         }
         Ok(stages)
+    }
+
+    /// Whether options that are about one disk, if they were given, can be obeyed.
+    ///
+    /// # Errors
+    /// If one was given, and the run has several disks.
+    pub fn is_alone_for(&self, single: &[(bool, &str)]) -> Result<(), Error> {
+        match single.iter().find(|(said, _)| *said) {
+            Some((_, option)) if !self.among.others.is_empty() => Err(Error::Input(format!(
+                "{option} is about one disk, and this run has several: {}",
+                self.among.names().join(", ")
+            ))),
+            _ => Ok(()),
+        }
     }
 
     fn as_other_disk(&self) -> (String, OtherDisk) {

@@ -1,15 +1,19 @@
 //! A workload laid out on a disk: what every run of a comparison has in common.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_disks::{Attached, DiskSpec, Facts, IDEAL};
-use blksched_simulate::{Length, OtherDisk, Surroundings, Trial};
+use blksched_disks::{Attached, DiskSpec, IDEAL};
+use blksched_simulate::{Beside, BesideDisk, Length, OtherDisk, Surroundings, Trial};
+use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::replay::Windows;
-use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan};
+use blksched_workloads::{CpuSet, DiskPlaces, GaveUp, GroupPlan, JobPlan, Plan};
 
 use super::contender::{Contender, contenders};
-use super::which::WhichDisk;
+use super::default::{PRESENT, kernel_default_of};
+use super::disks::{self, Among, AskedDisk, Chosen, OtherStage};
+use super::which::{BY_DEVICE, WhichDisk};
 use super::workload::Workload;
 use super::{Scene, Tails};
 use crate::error::Error;
@@ -42,6 +46,8 @@ pub struct Stage {
     pub validated: Option<String>,
     /// Whether the disk was to be without tails, and has none anyway.
     pub is_ideal_anyway: bool,
+    /// The disk's name and place among those of a run of several.
+    pub among: Among,
     /// The other disks of the same run with their names, if the workload's processes have I/Os there too.
     pub other_disks: Vec<(String, OtherDisk)>,
 }
@@ -70,19 +76,34 @@ impl Stage {
         scene: &Scene,
         files: &dyn Files,
     ) -> Result<Stage, Error> {
-        let WhichDisk { name: disk_name, attached, note: chosen } = WhichDisk::of(&disk_name, &workload, files)?;
-        let disk = files.disk(&disk_name)?;
-        let is_ideal_anyway = scene.tails == Tails::Off && !disk.has_tails();
-        let (mut disk, disk_name) = match scene.tails {
-            Tails::On => (disk, disk_name),
-            // By its own name, so that whatever changes the disk again changes the ideal one.
-            Tails::Off => {
-                let name = format!("{IDEAL}{disk_name}");
-                (files.disk(&name)?, name)
-            }
+        let asked = disks::asked(&disk_name, &workload)?;
+        let found = asked.iter().map(|asked| FoundDisk::of(asked, &workload, scene, files));
+        let mut found = found.collect::<Result<Vec<_>, _>>()?;
+        let places = match found.len() {
+            1 => DiskPlaces::alone(found[0].sectors(scene)),
+            _ => DiskPlaces::beside(asked.iter().zip(&found).map(|(a, found)| (a.names.clone(), found.sectors(scene)))),
         };
-        disk.attached = attached.unwrap_or(disk.attached);
-        let plan = Arc::new(workload.plan(disk.build(scene.seed).facts().sectors)?);
+        let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found.remove(0);
+        let mut others = Vec::with_capacity(found.len());
+        for ((place, at), found) in (1..).zip(&places.all()[1..]).zip(found) {
+            let FoundDisk { disk, disk_name, attached, chosen, .. } = found;
+            let contender = disks::scheduler_of(None, attached, &disk, &Catalogue::builtin())?;
+            let (name, first, disk) = (at.name().to_owned(), at.first, Arc::new(disk));
+            others.push(OtherStage {
+                name,
+                place,
+                first,
+                disk,
+                disk_name,
+                attached,
+                chosen,
+                contender,
+                is_named: false,
+            });
+        }
+        let name = asked[0].names.first().cloned().unwrap_or_default();
+        let among = Among { name, others, ..Among::default() };
+        let plan = Arc::new(workload.plan(&places)?);
         let validated = files.validated(&disk_name);
         let counts_from = plan.all_count_from();
         Ok(Stage {
@@ -96,8 +117,56 @@ impl Stage {
             chosen,
             validated,
             is_ideal_anyway,
+            among,
             other_disks: Vec::new(),
         })
+    }
+
+    /// The stage with these schedulers: of several disks, the one whose schedulers are compared comes to the front, and
+    /// the others have theirs.
+    ///
+    /// # Errors
+    /// A disk that is not there; several schedulers for more than one disk; a scheduler that is not understood.
+    pub fn under(mut self, elevators: &[String], scene: &Scene, catalogue: &Catalogue) -> Result<Stage, Error> {
+        let names = self.among.names();
+        let Chosen { varied, elevators } = disks::chosen(elevators, scene.vary.as_deref(), &names)?;
+        if let Some(at) = self.among.others.iter().position(|other| usize::from(other.place) == varied) {
+            self.turn_to(at, scene, catalogue)?;
+        }
+        for other in &mut self.among.others {
+            let named = elevators[usize::from(other.place)].first();
+            other.contender = disks::scheduler_of(named, other.attached, &other.disk, catalogue)?;
+            other.is_named = named.is_some();
+        }
+        self.among.elevators = Some(elevators.into_iter().nth(varied).unwrap_or_default());
+        Ok(self)
+    }
+
+    /// Another disk of the run becomes the one whose schedulers are compared.
+    fn turn_to(&mut self, other: usize, scene: &Scene, catalogue: &Catalogue) -> Result<(), Error> {
+        let contender = disks::scheduler_of(None, self.attached, &self.disk, catalogue)?;
+        let there = self.among.others.remove(other);
+        let here = OtherStage {
+            name: core::mem::replace(&mut self.among.name, there.name),
+            place: core::mem::replace(&mut self.among.place, there.place),
+            first: core::mem::replace(&mut self.among.first, there.first),
+            disk: core::mem::replace(&mut self.disk, there.disk),
+            disk_name: core::mem::replace(&mut self.disk_name, there.disk_name),
+            attached: core::mem::replace(&mut self.attached, there.attached),
+            chosen: core::mem::replace(&mut self.chosen, there.chosen),
+            contender,
+            is_named: false,
+        };
+        self.is_ideal_anyway = scene.tails == Tails::Off && !self.disk.has_tails();
+        self.among.others.insert(0, here);
+        self.among.others.sort_by_key(|other| other.place);
+        Arc::make_mut(&mut self.plan).varied = self.among.place;
+        Ok(())
+    }
+
+    /// What it is on, in a few words: the disk, or all disks by their names.
+    pub fn on_what(&self) -> String {
+        self.among.described(&self.disk.name).unwrap_or_else(|| self.disk.name.clone())
     }
 
     /// The scheduler that a present kernel chooses for such a disk.
@@ -105,12 +174,7 @@ impl Stage {
         let recorded = self.workload.machine.as_ref().and_then(|device| device.word("scheduler"));
         let known = recorded.and_then(|name| PRESENT.into_iter().find(|known| *known == name));
         let queues = scene.host.hardware_queues;
-        known.unwrap_or_else(|| match scene.attached.or(self.attached) {
-            Some(attached) => attached.default_scheduler(queues),
-            // No disk is a file: what its description says of it decides.
-            None if self.disk.attached == Attached::Loop => kernel_default(&self.disk.build(scene.seed).facts()),
-            None => self.disk.attached.default_scheduler(queues),
-        })
+        known.unwrap_or_else(|| kernel_default_of(scene.attached.or(self.attached), &self.disk, queues))
     }
 
     /// A scheduler, `name[:knob=value]` or with controllers, of the kernel on which a trace was recorded, if it says on
@@ -135,7 +199,8 @@ impl Stage {
         catalogue: &Catalogue,
     ) -> Result<Contender, Error> {
         let default = || self.of_recorded_kernel(self.kernel_default(scene), catalogue);
-        let elevator = named.cloned().unwrap_or_else(default);
+        let own = self.among.elevators.as_ref().map_or(named, |own| own.first());
+        let elevator = own.cloned().unwrap_or_else(default);
         let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
         if contenders.len() > 1 {
             let several = "expected one scheduler; `blksched compare` runs several";
@@ -209,6 +274,8 @@ impl Stage {
     /// What a user should know about options that change nothing, and about assumptions.
     pub fn notes(&self) -> Vec<String> {
         let mut notes: Vec<String> = self.chosen.iter().cloned().collect();
+        notes.extend(self.among.others.iter().filter_map(|other| other.chosen.clone()));
+        notes.extend(self.disk_notes());
         notes.extend(self.workload.notes(&self.plan));
         if self.is_ideal_anyway {
             notes.push(format!("--tails off changes nothing: {} has none", self.disk.name));
@@ -221,6 +288,44 @@ impl Stage {
                  the others; each disk has processors and memory of its own",
                 others.join(", ")
             ));
+        }
+        notes
+    }
+
+    /// Which disks there are, and under which schedulers.
+    fn disk_notes(&self) -> Vec<String> {
+        let under = |other: &OtherStage| {
+            let why = if other.is_named { "" } else { ", its kernel's choice" };
+            format!("{} keeps {}{why}", other.name, other.contender.label())
+        };
+        let others: Vec<String> = self.among.others.iter().map(under).collect();
+        if others.is_empty() {
+            return Vec::new();
+        }
+        let Among { name, others: all, .. } = &self.among;
+        let (others, other) = (others.join(", "), &all[0].name);
+        let mut notes = vec![format!(
+            "several disks: {}; schedulers are those of {name}, while {others} (--vary {other} turns it round)",
+            self.on_what()
+        )];
+        let place = |file: &String| !file.starts_with("/dev/");
+        let files = self.workload.file.as_ref().map(|file| file.file_names()).unwrap_or_default();
+        let first = self.among.names().first().copied().unwrap_or_default().to_owned();
+        if files.iter().any(place) && !self.among.names().iter().any(|name| name.starts_with('/')) {
+            notes.push(format!("files outside /dev are on {first}: --disk /mnt/x=NAME puts those in /mnt/x elsewhere"));
+        }
+        let writers = self.plan.jobs.iter().filter(|job| job.is_buffered && job.character.writes);
+        let written: BTreeSet<u16> = writers.flat_map(|job| job.disks.iter().copied()).collect();
+        if written.len() > 1 {
+            notes.push(
+                "not modelled: a flusher and a share of the dirty limits for each disk; one flusher writes to all of \
+                 them, so buffered writers to several disks wait for each other more than on a real kernel"
+                    .to_owned(),
+            );
+        }
+        if self.plan.fs != FsKind::None && self.plan.jobs.iter().any(|job| job.disks.iter().any(|disk| *disk > 0)) {
+            let fs = self.plan.fs;
+            notes.push(format!("not modelled: a file system on any disk but {first}, which has the {fs}"));
         }
         notes
     }
@@ -325,17 +430,64 @@ impl Stage {
             seed: scene.seed,
             limit,
             other_disks: self.other_disks.iter().map(|(_, other)| other.clone()).collect(),
+            beside: self.beside(surroundings),
         }
     }
 }
 
-/// The schedulers of a present kernel.
-pub const PRESENT: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+impl Stage {
+    /// The other disks of the run, in what surrounds the one whose schedulers are compared.
+    fn beside(&self, around: Surroundings) -> Beside {
+        let around = Surroundings {
+            host: around.host,
+            cpus: around.cpus,
+            hardware_queues: around.hardware_queues,
+            odds: around.odds,
+            starts: around.starts,
+            ..Surroundings::default()
+        };
+        let disk = |other: &OtherStage| BesideDisk {
+            name: other.name.clone(),
+            first: other.first,
+            disk: other.disk.clone(),
+            elevator: other.contender.choice.clone(),
+            knobs: other.contender.knobs.clone(),
+            surroundings: other.contender.around.apply(around),
+        };
+        Beside { first: self.among.first, disks: self.among.others.iter().map(disk).collect() }
+    }
+}
 
-/// The kernel's choice if the user makes none: `none` for a disk with more than one hardware queue, else `mq-deadline`.
-/// SATA and SAS disks have one queue, of at most 32 commands as Linux drives them; a disk that accepts more is taken
-/// for NVMe, which has one queue per CPU. (Distributions' udev rules may choose otherwise.)
-pub fn kernel_default(facts: &Facts) -> &'static str {
-    const ONE_QUEUE: u32 = 32;
-    if facts.depth <= ONE_QUEUE { "mq-deadline" } else { "none" }
+/// A disk by the word for it.
+struct FoundDisk {
+    disk: DiskSpec,
+    disk_name: String,
+    attached: Option<Attached>,
+    chosen: Option<String>,
+    is_ideal_anyway: bool,
+}
+
+impl FoundDisk {
+    fn of(asked: &AskedDisk, workload: &Workload, scene: &Scene, files: &dyn Files) -> Result<FoundDisk, Error> {
+        let WhichDisk { name, attached, note: chosen } = match &asked.device {
+            Some(device) if asked.word == BY_DEVICE => WhichDisk::by_device(device, files)?,
+            _ => WhichDisk::of(&asked.word, workload, files)?,
+        };
+        let disk = files.disk(&name)?;
+        let is_ideal_anyway = scene.tails == Tails::Off && !disk.has_tails();
+        let (mut disk, disk_name) = match scene.tails {
+            Tails::On => (disk, name),
+            // By its own name, so that whatever changes the disk again changes the ideal one.
+            Tails::Off => {
+                let name = format!("{IDEAL}{name}");
+                (files.disk(&name)?, name)
+            }
+        };
+        disk.attached = attached.unwrap_or(disk.attached);
+        Ok(FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway })
+    }
+
+    fn sectors(&self, scene: &Scene) -> u64 {
+        self.disk.build(scene.seed).facts().sectors
+    }
 }

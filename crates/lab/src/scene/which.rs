@@ -76,7 +76,8 @@ impl WhichDisk {
         }
     }
 
-    fn by_device(device: &str, files: &dyn Files) -> Result<WhichDisk, Error> {
+    /// What this device is taken for.
+    pub(super) fn by_device(device: &str, files: &dyn Files) -> Result<WhichDisk, Error> {
         if let Some(Ok(found)) = files.device(device).map(|facts| WhichDisk::here(device, &facts)) {
             return Ok(found);
         }

@@ -5,12 +5,12 @@ use blksched_measure::Work;
 use blksched_measure::fio_json::FioResult;
 use blksched_simulate::recording::Took;
 use blksched_traces::machine::Device;
-use blksched_workloads::Plan;
 use blksched_workloads::fio::{Host, JobFile, Note, Text};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::programs::Start;
 use blksched_workloads::replay::Replay;
+use blksched_workloads::{DiskPlaces, Plan};
 
 use super::Scene;
 use super::reading::Loaded;
@@ -136,10 +136,16 @@ impl Workload {
         Workload { name, file, programs, replays, told, machine, took, measured, unranked, host, fs, device }
     }
 
-    /// Its processes on a disk of this size.
-    pub fn plan(&self, disk_sectors: u64) -> Result<Plan, Error> {
-        let on = |file: &JobFile| file.plan_on(disk_sectors, self.fs.unwrap_or_else(|| file.usual_file_system()));
-        let jobs = self.file.as_ref().map(on).transpose();
+    /// Whether there are programs or traces, which name no files.
+    pub(super) fn has_others(&self) -> bool {
+        !self.programs.is_empty() || !self.replays.is_empty()
+    }
+
+    /// Its processes on these disks; programs and traces are on the first.
+    pub fn plan(&self, disks: &DiskPlaces) -> Result<Plan, Error> {
+        let disk_sectors = disks.all()[0].sectors;
+        let fs = |file: &JobFile| self.fs.unwrap_or_else(|| file.usual_file_system());
+        let jobs = self.file.as_ref().map(|file| file.plan_on_disks(disks, fs(file))).transpose();
         let mut plan = jobs.map_err(Error::Jobs)?.unwrap_or_default();
         for start in &self.programs {
             plan.add_program(start.clone(), disk_sectors).map_err(Error::Input)?;

@@ -54,6 +54,7 @@ fn alarms(scheduler: &str, disk: &str, limit_ms: u64, seeds: u64) -> usize {
         seed: 0,
         limit,
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let table = |nth: u64| {
         let own = (0..seeds).map(|seed| nth * seeds + seed).collect();

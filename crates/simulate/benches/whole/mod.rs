@@ -104,6 +104,7 @@ fn trial(elevator: &str, planned: &Planned, surroundings: Surroundings, limit: S
         seed: 1,
         limit,
         other_disks: Vec::new(),
+        beside: Default::default(),
     }
 }
 

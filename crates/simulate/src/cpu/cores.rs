@@ -15,6 +15,7 @@ use blksched::{Instant, Span};
 use super::costs::{CpuCosts, LockScope, TaskOrder};
 use super::fair::{FairTask, RunQueue};
 use super::locks::{LockReport, Locks};
+use crate::disk_number::DiskNumber;
 
 /// How long something takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,6 +28,8 @@ pub(crate) struct Cost {
     pub(crate) open: Span,
     /// How often the lock is taken, for an even share each; 0 is as good as 1.
     pub(crate) acquisitions: u32,
+    /// The disk whose scheduler's lock it is.
+    pub(crate) lock: DiskNumber,
 }
 
 /// What runs first.
@@ -50,7 +53,8 @@ pub(crate) enum WorkProgress<W> {
 #[derive(Clone, Debug)]
 pub(crate) struct Cores<W> {
     cores: Vec<Core<W>>,
-    locks: Locks,
+    /// Of each disk's scheduler, by the disk's number.
+    locks: Vec<Locks>,
     /// Where processes take turns by consumed time: all of them, by number.
     tasks: Vec<FairTask<(Cost, W)>>,
     /// Processors that have finished a piece of work and have not chosen the next.
@@ -111,11 +115,16 @@ impl<W: Copy> Cores<W> {
         let cpus = cpus.max(1);
         Cores {
             cores: (0..cpus).map(idle).collect(),
-            locks: Locks::new(scope, hardware_queues, cpus, costs.handover),
+            locks: vec![Locks::new(scope, hardware_queues, cpus, costs.handover)],
             // Each processor may have a worker behind them.
             tasks: (0..places.len() + cpus as usize).map(|_| FairTask::default()).collect(),
             choosing: Vec::new(),
         }
+    }
+
+    /// A further disk's scheduler has locks of its own.
+    pub(crate) fn add_locks(&mut self, scope: LockScope, hardware_queues: u32, costs: &CpuCosts) {
+        self.locks.push(Locks::new(scope, hardware_queues, self.cores.len() as u32, costs.handover));
     }
 
     /// Their number.
@@ -191,12 +200,12 @@ impl<W: Copy> Cores<W> {
 
     /// Time that they have waited for the lock, up to the end of each wait that has begun.
     pub(crate) fn spun(&self) -> Span {
-        self.locks.spun()
+        self.locks.iter().map(Locks::spun).fold(Span::ZERO, |sum, spun| sum + spun)
     }
 
     /// What became of the busiest lock.
     pub(crate) fn busiest_lock(&self) -> LockReport {
-        self.locks.busiest()
+        self.locks.iter().map(Locks::busiest).max_by_key(|report| report.held).unwrap_or_default()
     }
 
     /// An idle processor's next piece of work, and the end of its first part.
@@ -225,12 +234,12 @@ impl<W: Copy> Cores<W> {
 
     /// Returns when the next part ends.
     fn begin_part(&mut self, now: Instant, cpu: usize, running: UnderWay<W>) -> Instant {
-        let Cost { locked, between, open, acquisitions } = running.left;
+        let Cost { locked, between, open, acquisitions, lock } = running.left;
         let inside = locked / u64::from(acquisitions);
         let outside = if acquisitions > 1 { between / u64::from(acquisitions - 1) } else { open };
-        let unlocked = if inside.is_zero() { now } else { self.locks.pass(now, cpu, inside) };
+        let unlocked = if inside.is_zero() { now } else { self.locks[lock.index()].pass(now, cpu, inside) };
         let between = if acquisitions > 1 { between - outside } else { between };
-        let left = Cost { locked: locked - inside, between, open, acquisitions: acquisitions - 1 };
+        let left = Cost { locked: locked - inside, between, open, acquisitions: acquisitions - 1, lock };
         self.cores[cpu].running = Some(UnderWay { left, ..running });
         unlocked + outside
     }

@@ -28,7 +28,7 @@ use blksched_workloads::{CpuSet, GroupPlan, JobPlan, Plan, Source as Submitter, 
 
 use super::reader::{ExperimentError, Located, Source, TextRange};
 use crate::cpu::{CpuPreset, HostCpus};
-use crate::trial::Surroundings;
+use crate::surroundings::Surroundings;
 use crate::world::RaceOdds;
 
 /// One setting.

@@ -10,7 +10,8 @@ use blksched_workloads::Plan;
 
 use super::row::Row;
 use crate::hash::TraceHash;
-use crate::trial::{Surroundings, Trial};
+use crate::surroundings::Surroundings;
+use crate::trial::Trial;
 
 /// What a job is simulated on.
 #[derive(Clone, Debug)]
@@ -54,6 +55,7 @@ impl Bench {
                 seed,
                 limit: self.limit,
                 other_disks: Vec::new(),
+                beside: Default::default(),
             };
             let findings = trial.simulate().map_err(|error| error.to_string())?;
             for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {

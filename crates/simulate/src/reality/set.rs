@@ -18,7 +18,7 @@ use toml::de::{DeTable, DeValue};
 use super::predict::{Bench, probe};
 use super::row::Row;
 use crate::cpu::{CpuPreset, HostCpus};
-use crate::trial::{Starts, Surroundings};
+use crate::surroundings::{Starts, Surroundings};
 use crate::world::RaceOdds;
 
 /// A recorded set, and the settings with which the simulator repeats it.

@@ -9,6 +9,7 @@ use blksched_disks::{Activity, Stint};
 use blksched_measure::Reasons;
 use blksched_workloads::host::HostCall;
 
+use crate::disk_number::DiskNumber;
 use crate::trial::works;
 
 /// The world's name for an I/O in flight; reused after it has completed.
@@ -126,6 +127,11 @@ pub enum Happening {
         /// Which part, for which process, and when; this may be in the future.
         stint: Stint,
     },
+    /// From now on, what is said of the queue and of the disk is of this disk.
+    Turned {
+        /// Its number.
+        disk: DiskNumber,
+    },
     /// An I/O is complete, and its owner has been told.
     Landed {
         /// The I/O.
@@ -143,6 +149,7 @@ pub trait Onlooker {
 pub type SharedOnlooker = Rc<RefCell<dyn Onlooker>>;
 
 /// Passes the queue's reasons to the usual statistics and to an observer.
+#[derive(Clone)]
 pub struct ReasonTee {
     pub(crate) reasons: Reasons,
     pub(crate) onlooker: SharedOnlooker,

@@ -76,6 +76,8 @@ struct OpenIo {
     entered_at: Option<Instant>,
     path: Option<Rc<Path>>,
     max: Option<Nap>,
+    /// Its disk, once it has entered the queue.
+    disk: usize,
 }
 
 /// A request in flight.
@@ -91,18 +93,13 @@ struct Track {
     ios: Vec<IoId>,
 }
 
-/// Collects stories.
+/// What is known of one disk and the queue in front of it.
 #[derive(Debug)]
-pub struct Storyteller {
-    asked: StoriesAsked,
-    flusher: SubmitterId,
+struct WatchedDisk {
     /// How many things the disk can do at the same time.
     parts: u32,
     timeline: Timeline,
     tracks: Vec<Track>,
-    /// By the world's name.
-    open: Vec<Option<OpenIo>>,
-    begun: u64,
     naps: BTreeMap<SubmitterId, Vec<Nap>>,
     /// Those held by `io.max`, in order of arrival.
     kept: BTreeMap<SubmitterId, Vec<IoId>>,
@@ -110,6 +107,48 @@ pub struct Storyteller {
     held: Option<(SubmitterId, &'static str)>,
     /// The process whose queue a process shares.
     shares: BTreeMap<SubmitterId, SubmitterId>,
+}
+
+impl WatchedDisk {
+    fn new(parts: u32) -> WatchedDisk {
+        WatchedDisk {
+            parts,
+            timeline: Timeline::new(),
+            tracks: Vec::new(),
+            naps: BTreeMap::new(),
+            kept: BTreeMap::new(),
+            held: None,
+            shares: BTreeMap::new(),
+        }
+    }
+
+    fn naps_of(&self, by: SubmitterId) -> &[Nap] {
+        self.naps.get(&by).map_or(&[], Vec::as_slice)
+    }
+
+    /// The process in whose elevator queue this process's requests are.
+    fn queue_of(&self, mut by: SubmitterId) -> SubmitterId {
+        for _ in 0..8 {
+            match self.shares.get(&by) {
+                Some(&into) if into != by => by = into,
+                _ => break,
+            }
+        }
+        by
+    }
+}
+
+/// Collects stories.
+#[derive(Debug)]
+pub struct Storyteller {
+    asked: StoriesAsked,
+    flusher: SubmitterId,
+    /// Each disk by its number, and the one that is spoken of.
+    disks: Vec<WatchedDisk>,
+    at: usize,
+    /// By the world's name.
+    open: Vec<Option<OpenIo>>,
+    begun: u64,
     transfers: Transfers,
     calls: usize,
     blame: Blame,
@@ -133,15 +172,10 @@ impl Storyteller {
         Storyteller {
             asked,
             flusher,
-            parts,
-            timeline: Timeline::new(),
-            tracks: Vec::new(),
+            disks: vec![WatchedDisk::new(parts)],
+            at: 0,
             open: Vec::new(),
             begun: 0,
-            naps: BTreeMap::new(),
-            kept: BTreeMap::new(),
-            held: None,
-            shares: BTreeMap::new(),
             transfers: Transfers::default(),
             calls: 0,
             blame: Blame::default(),
@@ -152,6 +186,16 @@ impl Storyteller {
             latest: None,
             keeps_latest: false,
         }
+    }
+
+    /// The same beside another disk of so many parts.
+    pub fn beside(mut self, parts: u32) -> Storyteller {
+        self.disks.push(WatchedDisk::new(parts));
+        self
+    }
+
+    fn here(&mut self) -> &mut WatchedDisk {
+        &mut self.disks[self.at]
     }
 
     /// From now on, keeps the last story for [`latest`](Storyteller::latest).
@@ -197,14 +241,20 @@ impl Storyteller {
 
     /// The number of I/Os in flight, and of segments of the timeline.
     pub fn kept(&self) -> (usize, usize) {
-        (self.open.iter().flatten().count(), self.timeline.len())
+        (self.open.iter().flatten().count(), self.segments())
+    }
+
+    /// The number of segments of all timelines.
+    fn segments(&self) -> usize {
+        self.disks.iter().map(|disk| disk.timeline.len()).sum()
     }
 
     fn track(&mut self, rq: RequestId) -> &mut Track {
-        if self.tracks.len() <= rq.index() {
-            self.tracks.resize(rq.index() + 1, Track::default());
+        let tracks = &mut self.here().tracks;
+        if tracks.len() <= rq.index() {
+            tracks.resize(rq.index() + 1, Track::default());
         }
-        &mut self.tracks[rq.index()]
+        &mut tracks[rq.index()]
     }
 
     fn open(&mut self, io: IoId) -> Option<&mut OpenIo> {
@@ -220,8 +270,16 @@ impl Storyteller {
         let nth = if begun.kind == IoRoute::Transfer { 0 } else { self.begun + 1 };
         self.begun = self.begun.max(nth);
         self.calls += usize::from(begun.kind == IoRoute::Call);
-        self.open[place] =
-            Some(OpenIo { nth, begun, begun_at: at, reached_at: None, entered_at: None, path: None, max: None });
+        self.open[place] = Some(OpenIo {
+            nth,
+            begun,
+            begun_at: at,
+            reached_at: None,
+            entered_at: None,
+            path: None,
+            max: None,
+            disk: 0,
+        });
     }
 
     fn heard(&mut self, at: Instant, reason: Reason) {
@@ -239,7 +297,7 @@ impl Storyteller {
                 into.queued_at = into.queued_at.into_iter().chain(gone.queued_at).min();
             }
             Reason::Issued { rq, dir, sectors, submitter } => {
-                let nth = self.timeline.start(at);
+                let nth = self.here().timeline.start(at);
                 let issued = DoneCommand { whose: whose(sectors, submitter), dir, issued_at: at, nth };
                 let track = self.track(rq);
                 (track.issued, track.is_queued) = (Some(issued), false);
@@ -248,30 +306,30 @@ impl Storyteller {
             Reason::BatchBegan { rq, why: BatchStart::Expired { .. }, .. } => self.track(rq).expired = true,
             Reason::Completed { rq, .. } => self.ended(at, rq, StayEnded::Done),
             Reason::Requeued { rq } => self.ended(at, rq, StayEnded::Requeued),
-            Reason::HeldByPolicy { submitter, by } => self.held = Some((submitter, by)),
+            Reason::HeldByPolicy { submitter, by } => self.here().held = Some((submitter, by)),
             Reason::Slept { submitter, .. } => {
-                let why = match self.held.take() {
+                let why = match self.here().held.take() {
                     Some((held, by)) if held == submitter => Keeps::Policy(by),
                     _ => Keeps::Slot,
                 };
-                self.naps.entry(submitter).or_default().push(Nap { from: at, to: None, why });
+                self.here().naps.entry(submitter).or_default().push(Nap { from: at, to: None, why });
             }
             Reason::Woke { submitter } => {
-                let naps = self.naps.entry(submitter).or_default();
+                let naps = self.here().naps.entry(submitter).or_default();
                 naps.iter_mut().filter(|nap| nap.to.is_none()).for_each(|nap| nap.to = Some(at));
             }
             Reason::PassedMax { submitter, .. } => {
-                let kept = self.kept.entry(submitter).or_default();
+                let kept = self.here().kept.entry(submitter).or_default();
                 let first = (!kept.is_empty()).then(|| kept.remove(0));
                 if let Some(open) = first.and_then(|io| self.open(io)) {
                     open.max.iter_mut().for_each(|nap| nap.to = Some(at));
                 }
             }
-            Reason::QueueMerged { submitter, into } => drop(self.shares.insert(submitter, into)),
-            Reason::QueueSplit { submitter } => drop(self.shares.remove(&submitter)),
+            Reason::QueueMerged { submitter, into } => drop(self.here().shares.insert(submitter, into)),
+            Reason::QueueSplit { submitter } => drop(self.here().shares.remove(&submitter)),
             _ => {}
         }
-        self.timeline.hear(at, reason);
+        self.here().timeline.hear(at, reason);
     }
 
     /// The disk is done with it, but the processor that handles the interrupt is not.
@@ -279,7 +337,7 @@ impl Storyteller {
         let track = self.track(rq);
         track.served = Some((at, service));
         if let Some(issued) = track.issued {
-            self.timeline.stop(at, issued);
+            self.here().timeline.stop(at, issued);
         }
     }
 
@@ -291,7 +349,7 @@ impl Storyteller {
         let (ended_at, service) = (served.map_or(at, |(at, _)| at), served.map(|(_, service)| service));
         track.stays.push(Stay { issued_at, ended_at, noticed_at: at, nth, service });
         if served.is_none() {
-            self.timeline.stop(at, issued);
+            self.here().timeline.stop(at, issued);
         }
         let track = self.track(rq);
         if how == StayEnded::Requeued {
@@ -310,7 +368,7 @@ impl Storyteller {
 
     /// What a disk's only part works for is what all wait for; with several parts, nothing follows from one.
     fn works(&mut self, stint: &Stint) {
-        if self.parts > 1 {
+        if self.here().parts > 1 {
             return;
         }
         let cached = |whose| DoneCommand { whose, dir: Dir::Write, issued_at: stint.from, nth: CACHED };
@@ -320,7 +378,7 @@ impl Storyteller {
             StintWork::Upkeep => Some(cached(Whose::Nobody)),
         };
         if let Some(done) = done {
-            self.timeline.works(stint.from, stint.until, done);
+            self.here().timeline.works(stint.from, stint.until, done);
         }
     }
 
@@ -344,22 +402,26 @@ impl Storyteller {
                 self.keep(Story { nth, begun, begun_at, landed_at: at, pieces, journal });
             }
         }
-        if self.timeline.len() >= self.next_forget {
+        if self.segments() >= self.next_forget {
             self.forget(at);
         }
     }
 
     /// The pieces of a call: the transfers that it waited for, and between them its submitter's naps.
     fn call(&self, begun: Begun, begun_at: Instant, at: Instant) -> (Vec<Piece>, ForJournal) {
-        let none = Vec::new();
-        let naps = self.naps.get(&begun.by).unwrap_or(&none);
         let mut pieces = Vec::new();
         let others = Others { flusher: self.flusher, journal: SubmitterId(self.flusher.0 + 1) };
         let (told, journal) = self.transfers.pieces((begun.by, begun.op), others, (begun_at, at));
         for piece in told {
             match piece.part {
                 Part::Memory => {
-                    let kept = in_memory(&self.timeline, naps, piece.from, piece.to);
+                    // Where it slept meanwhile, if anywhere.
+                    let slept = |disk: &&WatchedDisk| {
+                        let naps = disk.naps_of(begun.by).iter();
+                        naps.rev().any(|nap| nap.from < piece.to && nap.to.is_none_or(|to| to > piece.from))
+                    };
+                    let disk = self.disks.iter().find(slept).unwrap_or(&self.disks[0]);
+                    let kept = in_memory(&disk.timeline, disk.naps_of(begun.by), piece.from, piece.to);
                     kept.into_iter().for_each(|piece| add(&mut pieces, piece));
                 }
                 _ => add(&mut pieces, piece),
@@ -370,12 +432,12 @@ impl Storyteller {
 
     fn way(&self, at: Instant, open: &OpenIo) -> Vec<Piece> {
         let by = open.begun.by;
-        let none = Vec::new();
+        let disk = &self.disks[open.disk];
         let max = open.max.map(|nap| vec![nap]);
-        let naps = max.as_ref().or_else(|| self.naps.get(&by)).unwrap_or(&none);
+        let naps = max.as_deref().unwrap_or_else(|| disk.naps_of(by));
         let way = LandedIo {
-            timeline: &self.timeline,
-            queue: self.queue_of(by),
+            timeline: &disk.timeline,
+            queue: disk.queue_of(by),
             domain: domain(open.begun.op),
             is_durable: open.begun.is_durable,
             began_at: open.begun_at,
@@ -386,17 +448,6 @@ impl Storyteller {
             naps,
         };
         way.pieces()
-    }
-
-    /// The process in whose elevator queue this process's requests are.
-    fn queue_of(&self, mut by: SubmitterId) -> SubmitterId {
-        for _ in 0..8 {
-            match self.shares.get(&by) {
-                Some(&into) if into != by => by = into,
-                _ => break,
-            }
-        }
-        by
     }
 
     fn keep(&mut self, story: Story) {
@@ -417,12 +468,14 @@ impl Storyteller {
     /// Drops what no I/O in flight may need.
     fn forget(&mut self, now: Instant) {
         let oldest = self.open.iter().flatten().map(|open| open.begun_at).min().unwrap_or(now);
-        self.timeline.forget(oldest);
         self.transfers.forget(oldest);
-        for naps in self.naps.values_mut() {
-            naps.retain(|nap| nap.to.is_none_or(|to| to >= oldest));
+        for disk in &mut self.disks {
+            disk.timeline.forget(oldest);
+            for naps in disk.naps.values_mut() {
+                naps.retain(|nap| nap.to.is_none_or(|to| to >= oldest));
+            }
         }
-        self.next_forget = (2 * self.timeline.len()).max(FIRST_LOOK);
+        self.next_forget = (2 * self.segments()).max(FIRST_LOOK);
     }
 }
 
@@ -438,11 +491,12 @@ impl Onlooker for Storyteller {
         match *what {
             Happening::Began(begun) => self.began(at, begun),
             Happening::Entered { bio } => {
+                let disk = self.at;
                 if let Some(open) = self.open(IoId(bio.tag.0)) {
-                    open.entered_at = Some(at);
+                    (open.entered_at, open.disk) = (Some(at), disk);
                 }
                 // An `io.max` reason that comes before the bio's result is about this bio.
-                self.held = None;
+                self.here().held = None;
             }
             Happening::Heard(Reason::HeldByMax { submitter, group }) => {
                 let newest = self.open.iter_mut().flatten();
@@ -450,7 +504,7 @@ impl Onlooker for Storyteller {
                 if let Some(open) = newest.filter(|open| open.max.is_none()).last() {
                     open.max = Some(Nap { from: at, to: None, why: Keeps::Max(group) });
                     let io = open.begun.io;
-                    self.kept.entry(submitter).or_default().push(io);
+                    self.here().kept.entry(submitter).or_default().push(io);
                 }
             }
             Happening::Heard(reason) => self.heard(at, reason),
@@ -463,6 +517,7 @@ impl Onlooker for Storyteller {
             Happening::Served { rq, service } => self.served(at, rq, service),
             Happening::Landed { io } => self.landed(at, io),
             Happening::Works { stint } => self.works(&stint),
+            Happening::Turned { disk } => self.at = disk.index(),
             Happening::Taken { .. } | Happening::Started { .. } => {}
         }
     }

@@ -43,7 +43,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             LoneEntry::NotAlone => {
                 self.enter(index, *bio);
                 self.obey_host();
-                self.queue.waits(self.now, self.properties[index].submitter);
+                self.waits(index);
                 self.set_wake(index);
             }
         }
@@ -89,7 +89,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 Emission::Waits => {
                     entered = true;
                     self.obey_host();
-                    self.queue.waits(self.now, self.properties[index].submitter);
+                    self.waits(index);
                 }
                 Emission::Taken { tag, accepted } => self.taken(index, tag, accepted),
                 Emission::Tell { to, word } => self.pass_on(index, to, word),
@@ -108,9 +108,18 @@ impl<L: Listener, O: Observer> World<L, O> {
         }
     }
 
+    /// A source waits, having submitted all it wants: its plug opens, for whichever disks it submitted to.
+    pub(super) fn waits(&mut self, index: usize) {
+        let (now, submitter) = (self.now, self.properties[index].submitter);
+        self.everywhere(|world| world.here.queue.waits(now, submitter));
+    }
+
     /// Puts a source's own bio in flight, under the world's name for it.
     #[inline]
     fn begin_bio(&mut self, index: usize, bio: &mut Bio) {
+        if !self.is_lone() {
+            self.address(index, bio);
+        }
         if self.direct_in_background {
             *bio = in_background(*bio);
         }
@@ -124,10 +133,10 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn enters_alone(&mut self, index: usize, bio: &Bio) -> LoneEntry {
         let seen = self.observer.is_watching() || self.labour.is_some();
         let between = self.host.has_wishes() || self.host.concerns(bio);
-        if seen || between || !self.properties[index].sleeps_for_slots {
+        if seen || between || !self.properties[index].sleeps_for_slots || !self.is_lone() {
             return LoneEntry::NotAlone;
         }
-        if self.queue.submit_alone(self.now, *bio) == Submitted::Asleep {
+        if self.here.queue.submit_alone(self.now, *bio) == Submitted::Asleep {
             self.fell_asleep(index, bio.submitter);
             return LoneEntry::Sleeps;
         }

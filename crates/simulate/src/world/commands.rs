@@ -6,17 +6,16 @@ use super::submission_queues::SubmissionQueues;
 use super::{Observer, World};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// The same with a submission queue for each of this many hardware queues, and the queue of each submitter.
-    pub fn with_submission_queues(mut self, queues: u32, places: Vec<(SubmitterId, u32)>) -> World<L, O> {
-        self.submission = Some(Box::new(SubmissionQueues::new(queues, places)));
-        self
+    /// The drive gets a submission queue for each of this many hardware queues, and the queue of each submitter.
+    pub(crate) fn set_submission_queues(&mut self, queues: u32, places: Vec<(SubmitterId, u32)>) {
+        self.here.submission = Some(Box::new(SubmissionQueues::new(queues, places)));
     }
 
     /// The driver hands a command to the drive.
     pub(super) fn hand_to_disk(&mut self, command: Command) {
-        match &mut self.submission {
+        match &mut self.here.submission {
             None => {
-                self.disk.start(self.now, command);
+                self.here.disk.start(self.now, command);
                 self.tell_work();
             }
             Some(queues) => {
@@ -28,16 +27,16 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The drive fetches what it has room and time for.
     pub(super) fn fetch_commands(&mut self) {
-        let Some(queues) = &mut self.submission else { return };
-        let depth = self.disk.facts().depth;
-        while self.disk.in_flight() < depth
-            && self.disk.fetches() <= self.now
+        let Some(queues) = &mut self.here.submission else { return };
+        let depth = self.here.disk.facts().depth;
+        while self.here.disk.in_flight() < depth
+            && self.here.disk.fetches() <= self.now
             && let Some(command) = queues.fetch()
         {
-            self.disk.start(self.now, command);
+            self.here.disk.start(self.now, command);
         }
-        let may = !queues.is_empty() && self.disk.in_flight() < depth;
-        self.fetches_at = if may { self.disk.fetches() } else { Instant::NEVER };
+        let may = !queues.is_empty() && self.here.disk.in_flight() < depth;
+        self.here.fetches_at = if may { self.here.disk.fetches() } else { Instant::NEVER };
         self.tell_work();
     }
 }

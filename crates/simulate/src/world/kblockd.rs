@@ -16,20 +16,20 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// A completion leaves running the queue to the kernel's worker. False if the worker runs before any task that the
     /// completion woke, which is at once.
     pub(super) fn calls_worker(&mut self) -> bool {
-        let is_idle = self.queue.queued() == 0 && !self.queue.needs_worker();
+        let is_idle = self.here.queue.queued() == 0 && !self.here.queue.needs_worker();
         if is_idle || self.deliveries.is_empty() {
             return false;
         }
         let Some(delay) = self.races.as_mut().and_then(Races::worker) else { return false };
         let others = self.labour.as_ref().map_or(Span::ZERO, |labour| labour.until_it_asks());
-        self.workers_called += 1;
-        self.mail.post(self.now + delay + others, Letter::Worker);
+        self.here.workers_called += 1;
+        self.mail.post(self.now + delay + others, Letter::Worker(self.here.number));
         true
     }
 
     /// The kernel's worker runs the queue.
     pub(super) fn run_worker(&mut self) {
-        self.queue.run_worker(self.now);
+        self.here.queue.run_worker(self.now);
         self.run_queue();
     }
 

@@ -4,25 +4,20 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use blksched::Instant;
-use blksched::surroundings::mq::Task;
+
+use crate::disk_number::DiskNumber;
 
 /// Something delivered later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Letter {
-    /// A woken task of this source gets a processor.
-    Run(u32),
-    /// The kernel's worker that runs the queue gets a processor.
-    Worker,
+    /// A woken task of this disk's queue gets a processor.
+    Run(DiskNumber, u32),
+    /// The kernel's worker that runs this disk's queue gets a processor.
+    Worker(DiskNumber),
     /// This processor finishes its work.
     Worked(u32),
     /// The notification that this I/O, by the world's name for it, is complete.
     Done(u32),
-}
-
-impl Letter {
-    pub(super) fn run(task: Task) -> Letter {
-        Letter::Run(task.0)
-    }
 }
 
 /// This many are kept sorted; a heap is slower for so few.

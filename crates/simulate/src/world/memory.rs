@@ -17,13 +17,13 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     #[inline(never)]
     fn carry_out_wishes(&mut self) -> bool {
-        let mut any = false;
+        let (now, mut any) = (self.now, false);
         while let Some(wish) = self.host.wish(self.now) {
             any |= !matches!(wish, Wish::Return { .. } | Wish::Landed(_) | Wish::WaitedForMemory(_));
             match wish {
                 Wish::Submit(bio) => self.submit_for_host(bio),
-                Wish::Waits(submitter) => self.queue.waits(self.now, submitter),
-                Wish::WaitedForMemory(_) => self.queue.waited_for_memory(self.now),
+                Wish::Waits(submitter) => self.everywhere(|world| world.here.queue.waits(now, submitter)),
+                Wish::WaitedForMemory(_) => self.everywhere(|world| world.here.queue.waited_for_memory(now)),
                 Wish::GoOn(bio) => {
                     let Owner::Source(index) = self.flights[bio.tag.0 as u32].owner else {
                         unreachable!("the host bypasses sources' bios only")
@@ -49,9 +49,11 @@ impl<L: Listener, O: Observer> World<L, O> {
         if !self.properties[index].sleeps_for_slots {
             return self.submit_offloaded(index, bio);
         }
+        let (home, bio) = self.turn_for(bio);
         if self.hand_in(bio) == Submitted::Asleep {
             self.fell_asleep(index, bio.submitter);
         }
+        self.turn_to(home);
     }
 
     /// A source's own bio found no slot.
@@ -67,15 +69,17 @@ impl<L: Listener, O: Observer> World<L, O> {
         let tag = self.flights.insert(flight);
         let bio = Bio { tag, ..bio };
         self.tells(|| Happening::Began(Begun::transfer(&bio)));
+        let (home, bio) = self.turn_for(bio);
         if self.hand_in(bio) == Submitted::Asleep {
             self.host_fell_asleep(bio.submitter);
         }
+        self.turn_to(home);
     }
 
     /// A bio enters the queue.
     pub(super) fn hand_in(&mut self, bio: Bio) -> Submitted {
         self.tells(|| Happening::Entered { bio });
-        let became = self.queue.submit(self.now, bio);
+        let became = self.here.queue.submit(self.now, bio);
         if became == Submitted::Held {
             // Its submitter goes on, however long `io.max` holds it.
             self.flights[bio.tag.0 as u32].accepted_at = Some(self.now);

@@ -43,7 +43,8 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Reports the command that the disk gets, and what it carries.
     pub(super) fn tells_start(&mut self, command: Command) {
         if self.observer.is_watching() {
-            let carried = self.queue.tags(command.rq).map(|tag| Happening::Carried { rq: command.rq, io: IoId(tag.0) });
+            let carried =
+                self.here.queue.tags(command.rq).map(|tag| Happening::Carried { rq: command.rq, io: IoId(tag.0) });
             carried.for_each(|carried| self.observer.happens(self.now, carried));
             self.observer.happens(self.now, Happening::Started { command });
         }

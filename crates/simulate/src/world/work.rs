@@ -9,6 +9,7 @@ use super::{Observer, World};
 use crate::cpu::{
     Cores, Cost, CpuCosts, CpuReport, DispatchIn, HostCpus, Rank, SchedulerCosts, Schedules, WorkProgress,
 };
+use crate::disk_number::DiskNumber;
 use crate::story::{Happening, IoId};
 
 /// What a processor does.
@@ -25,11 +26,11 @@ pub(super) enum CpuWork {
     /// A source is told of its I/O.
     Hear { source: u32, place: u32 },
     /// The disk is done with a request.
-    Complete { rq: RequestId, outcome: Outcome },
+    Complete { disk: DiskNumber, rq: RequestId, outcome: Outcome },
     /// A processor's worker runs the queue.
     Dispatch { cpu: u32 },
-    /// It has dispatched so many requests.
-    Dispatched { cpu: u32, requests: u32 },
+    /// It has dispatched so many requests of a disk.
+    Dispatched { cpu: u32, disk: DiskNumber, requests: u32 },
 }
 
 impl CpuWork {
@@ -51,13 +52,14 @@ impl CpuWork {
 pub(super) struct Labour {
     cores: Cores<CpuWork>,
     costs: CpuCosts,
-    scheduler: SchedulerCosts,
+    /// Of each disk's scheduler, by its number.
+    schedulers: Vec<SchedulerCosts>,
     /// Of each source, by its number.
     processes: Vec<WorkingProcess>,
     /// The number of the source of each submitter.
     sources: Vec<(SubmitterId, u32)>,
-    /// The source of each request in the device, by the request's index: its processor handles the completion.
-    owners: Vec<Option<u32>>,
+    /// The source of each request in each disk, by the request's index: its processor handles the completion.
+    owners: Vec<Vec<Option<u32>>>,
     /// What waking a process costs each processor.
     wakes: Vec<Span>,
     /// Submitted bios that have not reached the queue, by the world's name for them.
@@ -68,7 +70,7 @@ pub(super) struct Labour {
     started: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct WorkingProcess {
     cpu: u32,
     /// How much it still has to do before anything else.
@@ -77,6 +79,8 @@ struct WorkingProcess {
     burst: u32,
     /// It has submitted requests that a worker dispatches.
     leaves_to_worker: bool,
+    /// The disk to which it submitted last.
+    disk: DiskNumber,
     /// It has slept and an interrupt has woken it, but it has not acted yet.
     is_woken: bool,
 }
@@ -94,16 +98,15 @@ impl Labour {
     ) -> Labour {
         let mut sources: Vec<(SubmitterId, u32)> = submitters.zip(0..).collect();
         sources.sort();
-        let process =
-            |&cpu: &u32| WorkingProcess { cpu, working: 0, burst: 0, leaves_to_worker: false, is_woken: false };
+        let process = |&cpu: &u32| WorkingProcess { cpu, ..WorkingProcess::default() };
         let sharing = |cpu: usize| places.iter().filter(|&&place| place as usize == cpu).count() as u32;
         let wakes = (0..cores.len()).map(|cpu| costs.wake_among(sharing(cpu))).collect();
         Labour {
             costs,
-            scheduler,
+            schedulers: vec![scheduler],
             processes: places.iter().map(process).collect(),
             sources,
-            owners: Vec::new(),
+            owners: vec![Vec::new()],
             wakes,
             bios: Vec::new(),
             called: vec![false; cores.len()],
@@ -124,12 +127,13 @@ impl Labour {
     }
 
     /// The disk gets a request of this submitter, whose processor will handle its completion.
-    pub(super) fn issued(&mut self, rq: RequestId, submitter: SubmitterId) {
+    pub(super) fn issued(&mut self, disk: DiskNumber, rq: RequestId, submitter: SubmitterId) {
         let at = self.sources.binary_search_by_key(&submitter, |&(id, _)| id);
-        if rq.index() >= self.owners.len() {
-            self.owners.resize(rq.index() + 1, None);
+        let owners = &mut self.owners[disk.index()];
+        if rq.index() >= owners.len() {
+            owners.resize(rq.index() + 1, None);
         }
-        self.owners[rq.index()] = at.ok().map(|at| self.sources[at].1);
+        owners[rq.index()] = at.ok().map(|at| self.sources[at].1);
         self.started += 1;
     }
 
@@ -165,32 +169,34 @@ impl Labour {
         let costs = &self.costs;
         let worker_of = |cpu: u32| (cpu as usize, Rank::Task(self.processes.len() as u32 + cpu));
         let source = match *work {
-            CpuWork::Complete { rq, .. } => {
-                let (cpu, wake) = self.wakes_owner(rq);
-                let cost =
-                    Cost { open: self.costs.interrupt + wake, locked: self.scheduler.complete, ..Cost::default() };
+            CpuWork::Complete { disk, rq, .. } => {
+                let (cpu, wake) = self.wakes_owner(disk, rq);
+                let (open, locked) = (self.costs.interrupt + wake, self.schedulers[disk.index()].complete);
+                let cost = Cost { open, locked, lock: disk, ..Cost::default() };
                 return (cpu, Rank::Interrupt, cost);
             }
             CpuWork::Dispatch { cpu } => {
                 let (cpu, rank) = worker_of(cpu);
                 return (cpu, rank, open(costs.worker));
             }
-            CpuWork::Dispatched { cpu, requests } => {
+            CpuWork::Dispatched { cpu, disk, requests } => {
                 let (cpu, rank) = worker_of(cpu);
-                return (cpu, rank, self.dispatching(requests));
+                return (cpu, rank, self.dispatching(disk, requests));
             }
             _ => work.source().expect("all other work is a source's"),
         };
         let process = &mut self.processes[source];
         // A process that was waiting needs a context switch.
         let switched = if process.working == 0 { self.cores.switch_of(process.cpu as usize) } else { Span::ZERO };
+        let lock = process.disk;
+        let scheduler = &self.schedulers[lock.index()];
         let cost = match work {
             CpuWork::Submit { waits, .. } => {
                 process.burst += 1;
-                let rest = if *waits { burst_ends(process, costs, &self.scheduler) } else { Cost::default() };
-                submitting(costs, &self.scheduler, rest)
+                let rest = if *waits { burst_ends(process, costs, scheduler) } else { Cost::default() };
+                submitting(costs, scheduler, rest)
             }
-            CpuWork::Waits { .. } => burst_ends(process, costs, &self.scheduler),
+            CpuWork::Waits { .. } => burst_ends(process, costs, scheduler),
             CpuWork::Hear { .. } => open(switched + costs.reap),
             CpuWork::Wake { .. } => open(switched),
             CpuWork::Exit { .. } | CpuWork::Complete { .. } | CpuWork::Dispatch { .. } | CpuWork::Dispatched { .. } => {
@@ -198,12 +204,12 @@ impl Labour {
             }
         };
         process.working += 1;
-        (process.cpu as usize, Rank::Task(source as u32), cost)
+        (process.cpu as usize, Rank::Task(source as u32), Cost { lock, ..cost })
     }
 
     /// The processor that handles the completion of a request, and what waking its owner costs it, if that sleeps.
-    fn wakes_owner(&mut self, rq: RequestId) -> (usize, Span) {
-        let Some(owner) = self.owners[rq.index()] else { return (0, Span::ZERO) };
+    fn wakes_owner(&mut self, disk: DiskNumber, rq: RequestId) -> (usize, Span) {
+        let Some(owner) = self.owners[disk.index()][rq.index()] else { return (0, Span::ZERO) };
         let process = &mut self.processes[owner as usize];
         let cpu = process.cpu as usize;
         let sleeps = process.working == 0 && !core::mem::replace(&mut process.is_woken, true);
@@ -211,10 +217,10 @@ impl Labour {
     }
 
     /// What dispatching costs a worker, above being called.
-    fn dispatching(&self, requests: u32) -> Cost {
-        let locked = dispatching(&self.scheduler);
+    fn dispatching(&self, disk: DiskNumber, requests: u32) -> Cost {
+        let locked = dispatching(&self.schedulers[disk.index()]);
         let (all, each) = (u64::from(requests), self.costs.worker_request);
-        Cost { locked: locked * all, between: each * (all - 1), open: each, acquisitions: requests }
+        Cost { locked: locked * all, between: each * (all - 1), open: each, acquisitions: requests, lock: disk }
     }
 }
 
@@ -231,6 +237,7 @@ fn submitting(costs: &CpuCosts, scheduler: &SchedulerCosts, rest: Cost) -> Cost 
         between: open,
         open: costs.submit + rest.open,
         acquisitions: acquisitions + rest.acquisitions,
+        ..Cost::default()
     }
 }
 
@@ -273,6 +280,16 @@ impl<L: Listener, O: Observer> World<L, O> {
         self
     }
 
+    /// The same with the costs of a further disk's scheduler, whose queue has this many hardware queues.
+    pub fn with_scheduler_of_disk(mut self, scheduler: SchedulerCosts, hardware_queues: u32) -> World<L, O> {
+        if let Some(labour) = &mut self.labour {
+            labour.cores.add_locks(scheduler.lock, hardware_queues, &labour.costs);
+            labour.schedulers.push(scheduler);
+            labour.owners.push(Vec::new());
+        }
+        self
+    }
+
     /// Whether this source has to work before its next call.
     pub(super) fn works(&self, index: usize) -> bool {
         self.labour.as_ref().is_some_and(|labour| labour.is_working(index))
@@ -308,7 +325,11 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Works for a source's bio; its burst may end with it.
     pub(super) fn toil_for(&mut self, source: usize, bio: &Bio, waits: bool) {
-        self.labour.iter_mut().for_each(|labour| labour.keep(bio));
+        let disk = if self.is_lone() { DiskNumber::FIRST } else { self.disk_at(bio.start) };
+        if let Some(labour) = &mut self.labour {
+            labour.keep(bio);
+            labour.processes[source].disk = disk;
+        }
         self.toil(CpuWork::Submit { source: source as u32, place: bio.tag.0 as u32, waits });
     }
 
@@ -336,7 +357,11 @@ impl<L: Listener, O: Observer> World<L, O> {
             CpuWork::Exit { source } => self.exit(source as usize),
             CpuWork::Wake { source } => self.tell(source as usize, blksched_workloads::Delivered::Awake),
             CpuWork::Hear { place, .. } => self.end_io(place),
-            CpuWork::Complete { rq, outcome } => self.complete(rq, outcome),
+            CpuWork::Complete { disk, rq, outcome } => {
+                let home = self.turn_to(disk);
+                self.complete(rq, outcome);
+                self.turn_to(home);
+            }
             CpuWork::Dispatch { cpu } => self.dispatch(cpu),
             CpuWork::Dispatched { .. } => {}
         }
@@ -356,12 +381,12 @@ impl<L: Listener, O: Observer> World<L, O> {
     fn burst_over(&mut self, source: usize, waits: bool) {
         if waits {
             self.obey_host();
-            self.queue.waits(self.now, self.properties[source].submitter);
+            self.waits(source);
         }
         self.set_wake(source);
         self.obey_host();
         if self.leaves_to_worker(source) {
-            self.hand_out(None);
+            self.hand_out_everywhere();
         } else {
             self.run_queue();
         }
@@ -380,13 +405,37 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The worker of a processor runs the queue.
     fn dispatch(&mut self, cpu: u32) {
+        self.labour.iter_mut().for_each(|labour| labour.called[cpu as usize] = false);
+        if self.is_lone() {
+            return self.dispatch_here(cpu);
+        }
+        while let Some(disk) = self.take_touched() {
+            let home = self.turn_to(disk);
+            self.dispatch_here(cpu);
+            self.turn_to(home);
+        }
+    }
+
+    /// The worker of a processor runs the queue that the world turns to.
+    fn dispatch_here(&mut self, cpu: u32) {
         let started = |world: &World<L, O>| world.labour.as_ref().map_or(0, |labour| labour.started);
         let before = started(self);
-        self.labour.iter_mut().for_each(|labour| labour.called[cpu as usize] = false);
         self.run_worker();
         let requests = (started(self) - before) as u32;
         if requests > 0 {
-            self.toil(CpuWork::Dispatched { cpu, requests });
+            self.toil(CpuWork::Dispatched { cpu, disk: self.here.number, requests });
+        }
+    }
+
+    /// Tells the sources what every disk has for them.
+    fn hand_out_everywhere(&mut self) {
+        if self.is_lone() {
+            return self.hand_out(None);
+        }
+        for disk in 0..self.disks() {
+            let home = self.turn_to(DiskNumber(disk));
+            self.hand_out(None);
+            self.turn_to(home);
         }
     }
 

@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use blksched::{Bio, Listener, Submitted, SubmitterId};
 
 use super::{Observer, World};
+use crate::disk_number::DiskNumber;
 
 /// How many may sleep, per processor.
 const EACH: u32 = 4;
@@ -30,8 +31,8 @@ enum Sleeper {
 pub(super) struct Workers {
     /// How many of the sleepers are workers.
     asleep: u32,
-    /// In the order in which they fell asleep.
-    sleepers: VecDeque<Sleeper>,
+    /// In the order in which they fell asleep, each at its disk.
+    sleepers: VecDeque<(DiskNumber, Sleeper)>,
     behind: VecDeque<Bio>,
 }
 
@@ -45,14 +46,16 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Submits a bio of a source that never sleeps for a slot itself.
     pub(super) fn submit_offloaded(&mut self, index: usize, bio: Bio) {
         let most = EACH * self.processors;
+        let (home, local) = self.turn_for(bio);
         let workers = &mut self.workers[index];
-        if workers.asleep >= most && !self.queue.has_free_tag(bio.submitter) {
+        if workers.asleep >= most && !self.here.queue.has_free_tag(bio.submitter) {
             workers.behind.push_back(bio);
-        } else if self.hand_in(bio) == Submitted::Asleep {
+        } else if self.hand_in(local) == Submitted::Asleep {
             let workers = &mut self.workers[index];
             workers.asleep += 1;
-            workers.sleepers.push_back(Sleeper::Worker);
+            workers.sleepers.push_back((self.here.number, Sleeper::Worker));
         }
+        self.turn_to(home);
     }
 
     /// A bio that the host submitted on behalf of such a source sleeps.
@@ -61,15 +64,16 @@ impl<L: Listener, O: Observer> World<L, O> {
         if let Some(index) = self.source_of(submitter)
             && !self.sources[index].sleeps_for_slots()
         {
-            self.workers[index].sleepers.push_back(Sleeper::Host);
+            self.workers[index].sleepers.push_back((self.here.number, Sleeper::Host));
         }
     }
 
     /// A bio of such a source went through. If it was a worker's, the worker takes the next.
     pub(super) fn offloaded_woke(&mut self, index: usize, submitter: SubmitterId) {
-        let workers = &mut self.workers[index];
-        match workers.sleepers.pop_front() {
-            Some(Sleeper::Host) if workers.sleepers.contains(&Sleeper::Host) => {}
+        let (workers, here) = (&mut self.workers[index], self.here.number);
+        let first = workers.sleepers.iter().position(|(disk, _)| *disk == here);
+        match first.and_then(|at| workers.sleepers.remove(at)).map(|(_, sleeper)| sleeper) {
+            Some(Sleeper::Host) if workers.sleepers.iter().any(|(_, sleeper)| *sleeper == Sleeper::Host) => {}
             Some(Sleeper::Host) => self.host.woke(self.now, submitter),
             Some(Sleeper::Worker) => {
                 workers.asleep -= 1;

@@ -41,6 +41,7 @@ fn read_ms(elevator: &str, disk: &str, others: &str) -> f64 {
         seed: 1,
         limit: Span::from_secs(8),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let findings = trial.simulate().unwrap();
     findings.jobs[0].record.read.clat.mean() / 1e6

@@ -24,6 +24,7 @@ fn run_with(jobs: &str, host: &str, elevator: &str, seconds: u64) -> Findings {
         seed: 1,
         limit: Span::from_secs(seconds),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     trial.simulate().unwrap()
 }
@@ -184,6 +185,7 @@ fn every_buffered_io_completes_under_every_elevator_with_few_slots_every_plug_an
                 seed: 3,
                 limit: Span::from_secs(1000),
                 other_disks: Vec::new(),
+                beside: Default::default(),
             };
             let found = trial.simulate().unwrap();
             assert!(found.finished, "{era} with {n} slots and {plugging:?} left something behind");

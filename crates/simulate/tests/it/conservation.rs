@@ -38,6 +38,7 @@ fn run(elevator: &str, disk: &str, surroundings: Surroundings) -> blksched_simul
         seed: 3,
         limit: Span::from_secs(1000),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     trial.simulate().unwrap()
 }
@@ -93,6 +94,7 @@ fn a_reader_beside_others_in_the_drive_is_given_the_time_of_its_own_reads() {
         seed: 3,
         limit: Span::from_secs(10),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let found = trial.simulate().unwrap();
     for job in &found.jobs {

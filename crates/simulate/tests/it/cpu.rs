@@ -27,6 +27,7 @@ fn trial(elevator: &str, disk: &str, jobs: &str, cpus: Option<HostCpus>) -> Tria
         seed: 1,
         limit: Span::from_ms(20),
         other_disks: Vec::new(),
+        beside: Default::default(),
     }
 }
 

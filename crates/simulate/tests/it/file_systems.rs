@@ -109,6 +109,7 @@ fn predicted(jobs: impl Iterator<Item = (FsKind, String)>) -> BTreeMap<CellKey, 
                     seed,
                     limit: bench.limit,
                     other_disks: Vec::new(),
+                    beside: Default::default(),
                 };
                 let findings = trial.simulate().expect("it runs");
                 for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {

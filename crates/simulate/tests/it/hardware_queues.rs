@@ -28,6 +28,7 @@ fn run(elevator: &str, depth: u32, hardware_queues: Option<u32>) -> Findings {
         seed: 1,
         limit: Span::from_ms(60),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     trial.simulate().unwrap()
 }

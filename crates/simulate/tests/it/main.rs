@@ -15,6 +15,7 @@ mod messages;
 mod nvme_tables;
 mod priorities;
 mod replays;
+mod several_disks;
 mod slots;
 mod stories;
 mod tenants;

@@ -41,6 +41,7 @@ fn run((processes, depth): (u32, u32), cpus: u32, scheduler: &str, costs: CpuCos
         seed: 1,
         limit: Span::from_ms(WARM + MS),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     trial.simulate_for_shares().unwrap()
 }

@@ -42,6 +42,7 @@ fn shares(elevator: &str, knobs: &[(String, i64)]) -> Vec<f64> {
         seed: 1,
         limit: Span::from_secs(10),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let found = trial.simulate().unwrap();
     let given: Vec<f64> = found.jobs.iter().map(|job| job.share.given.as_ns() as f64).collect();

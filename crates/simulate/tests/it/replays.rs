@@ -39,6 +39,7 @@ fn trial(elevator: &str, disk: &str, plan: impl Fn(u64) -> Plan) -> Trial {
         seed: 5,
         limit: Span::from_secs(3600),
         other_disks: Vec::new(),
+        beside: Default::default(),
     }
 }
 

@@ -23,6 +23,7 @@ fn trial(elevator: &str, disk: blksched_disks::DiskSpec, jobs: &str, around: Sur
         seed: 1,
         limit: Span::from_secs(30),
         other_disks: Vec::new(),
+        beside: Default::default(),
     }
 }
 

@@ -34,6 +34,7 @@ fn tell(jobs: &str, elevator: &str, disk: &str, around: Surroundings, asked: Sto
         seed: 3,
         limit,
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let teller = Rc::new(RefCell::new(trial.storyteller(asked)));
     let findings = trial.simulate_before(teller.clone(), Reasons::new()).unwrap();

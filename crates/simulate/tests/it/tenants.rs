@@ -54,6 +54,7 @@ fn shares(disk: &str, elevator: &str, knobs: &[(&str, i64)]) -> (f64, Span) {
         seed: 1,
         limit: Span::from_secs(20),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     let found = trial.simulate().unwrap();
     let given: Vec<f64> = found.jobs.iter().map(|job| job.share.given.as_ns() as f64).collect();

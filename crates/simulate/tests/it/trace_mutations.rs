@@ -53,6 +53,7 @@ fn trial(replay: Replay) -> Option<Trial> {
         seed: 1,
         limit: Span::from_ms(20),
         other_disks: Vec::new(),
+        beside: Default::default(),
     })
 }
 

@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 
 use super::errors::{Note, Problem};
-use super::layout::{ExtentGroup, Need, TooLarge};
+use super::layout::{self, ExtentGroup, FileExtent, Need, TooLarge};
 use super::names::file_names;
 use super::sections::JobSection;
 use super::settings::Settings;
 use super::values::LengthOrShare;
+use crate::disks::DiskPlaces;
+use crate::host::fs::FsKind;
 
 /// One clone of a job, before it has a place on the disk.
 pub(super) struct JobClone<'a> {
@@ -26,6 +28,8 @@ pub(super) struct JobClone<'a> {
 pub(super) struct Files {
     pub names: Vec<String>,
     pub needs: Vec<Need>,
+    /// The disk of each.
+    pub disks: Vec<usize>,
     /// Which files are adjacent.
     pub extent_groups: Vec<ExtentGroup>,
     by_name: BTreeMap<String, usize>,
@@ -33,15 +37,20 @@ pub(super) struct Files {
 
 impl Files {
     /// The files of this clone of `job`; new ones are created.
-    pub fn add(&mut self, job: &JobSection, number: u64, disk: u64) -> Result<Vec<usize>, Problem> {
+    pub fn add(&mut self, job: &JobSection, number: u64, disks: &DiskPlaces) -> Result<Vec<usize>, Problem> {
         let names = file_names(job, number);
         let share = names.len() as u64;
         let together = job.settings.files.filename.is_none();
         let first = self.names.len();
         let mut files = Vec::with_capacity(names.len());
         for name in names {
-            let need = need(job, number, (&name, share), disk)?;
+            let disk = disks.of_file(&name);
+            let bytes = disks.all()[disk].sectors.saturating_mul(512);
+            let need = need(job, number, (&name, share), bytes)?;
             files.push(self.file(name, need, together, first));
+            if self.disks.len() < self.names.len() {
+                self.disks.push(disk);
+            }
         }
         Ok(files)
     }
@@ -66,6 +75,33 @@ impl Files {
         self.names.push(name);
         self.needs.push(need);
         file
+    }
+
+    /// Lays each disk's files out on it; the file system is on the first.
+    pub fn lay_out(&self, fs: FsKind, disks: &DiskPlaces) -> Result<Vec<FileExtent>, TooLarge> {
+        if disks.is_one() {
+            return layout::lay_out_on(
+                fs,
+                &self.needs,
+                &self.extent_groups,
+                disks.all()[0].sectors.saturating_mul(512),
+            );
+        }
+        let mut extents = vec![FileExtent { start: 0, length: 0 }; self.names.len()];
+        for (nth, disk) in disks.all().iter().enumerate() {
+            let own: Vec<usize> = (0..self.names.len()).filter(|&file| self.disks[file] == nth).collect();
+            let needs: Vec<Need> = own.iter().map(|&file| self.needs[file]).collect();
+            let place = |file: usize| own.partition_point(|&own| own < file);
+            let group = |group: &ExtentGroup| ExtentGroup { files: place(group.files.start)..place(group.files.end) };
+            let groups = self.extent_groups.iter().map(group).filter(|group| !group.files.is_empty());
+            let fs = if nth == 0 { fs } else { FsKind::None };
+            let laid = layout::lay_out_on(fs, &needs, &groups.collect::<Vec<_>>(), disk.sectors.saturating_mul(512));
+            let laid = laid.map_err(|error| TooLarge { file: own[error.file], ..error })?;
+            for (file, extent) in own.into_iter().zip(laid) {
+                extents[file] = FileExtent { start: disk.first.0 * 512 + extent.start, ..extent };
+            }
+        }
+        Ok(extents)
     }
 
     /// Files whose length was assumed.

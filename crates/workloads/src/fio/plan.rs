@@ -26,6 +26,7 @@ use super::region::{Region, Regions, regions};
 use super::sections::JobSection;
 use super::settings::{CpuPolicy, Durable, FileTurn, Hint, IoEngine, Mix, OffsetOrder, Reporting, Service, Settings};
 use crate::Source;
+use crate::disks::DiskPlaces;
 use crate::host::fs::{FsKind, Syncing};
 use crate::host::{Advice, Memory, OpenFile, Stable};
 use crate::plan::{FilesPlan, IoCharacter, JobPlan, Origin, Plan};
@@ -84,17 +85,15 @@ impl Scripted {
     }
 }
 
-pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64, fs: FsKind) -> Result<Plan, Vec<Problem>> {
+pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disks: &DiskPlaces, fs: FsKind) -> Result<Plan, Vec<Problem>> {
     let fs = on::file_system(jobs, fs).map_err(|problem| vec![problem])?;
-    let disk = disk_sectors.saturating_mul(SECTOR_BYTES);
-    let (clones, files) = cloned(jobs, disk)?;
+    let (clones, files) = cloned(jobs, disks)?;
     let mut problems = Vec::new();
-    let extents = layout::lay_out_on(fs, &files.needs, &files.extent_groups, disk);
-    let extents = extents.map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
+    let extents = files.lay_out(fs, disks).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     let (notes, jobs) = (files.notes(&clones), Vec::with_capacity(clones.len()));
-    let placed = on::files(fs, &clones, &files.needs, &extents);
+    let placed = on::files(fs, &clones, &files, &extents);
     let blank = on::blank(&clones, &files.needs, &extents);
-    let mut plan = Plan { notes, jobs, fs, files: placed, blank, ..Plan::default() };
+    let mut plan = Plan { notes, jobs, fs, files: placed, blank, disks: names(disks), ..Plan::default() };
     let (mut scripts, mut bufferings) = (Vec::with_capacity(clones.len()), Vec::new());
     let mut order = JobOrder::default();
     for clone in &clones {
@@ -104,14 +103,16 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64, fs: 
             Ok((regions, counted)) => {
                 let s = &clone.job.settings;
                 let place = |file: &usize| open_file(s, extents[*file], files.needs[*file]);
-                let on_files = fs != FsKind::None && files.needs[clone.files[0]] != Need::WholeDisk;
+                let on_files = fs != FsKind::None
+                    && files.needs[clone.files[0]] != Need::WholeDisk
+                    && files.disks[clone.files[0]] == 0;
                 let placed = clone.files.iter().map(place).collect();
                 let buffering = buffering(s, placed, counted.as_ref(), regions.pass, on_files);
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
                 plan.notes.extend(log::notes(clone.job, clone.number, traces));
-                let (job, script) = order.next(clone, &files.names[clone.files[0]], &regions, counted.as_ref());
-                let script = match log::log(clone.job, clone.number, traces, disk_sectors) {
+                let (job, script) = order.next(clone, &files, &regions, counted.as_ref());
+                let script = match log::log(clone.job, clone.number, traces, disks.all()[0].sectors) {
                     Ok(Some(log)) => Script { log: Some(log), bytes: u64::MAX, read_back: None, ..script },
                     Ok(None) => script,
                     Err(problem) => {
@@ -142,14 +143,19 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disk_sectors: u64, fs: 
     Ok(plan)
 }
 
+/// The disks' names, where they have to be told apart.
+fn names(disks: &DiskPlaces) -> Vec<String> {
+    if disks.is_one() { Vec::new() } else { disks.all().iter().map(|disk| disk.name().to_owned()).collect() }
+}
+
 /// Every process with its files.
-fn cloned(jobs: &[JobSection], disk: u64) -> Result<(Vec<JobClone<'_>>, Files), Vec<Problem>> {
+fn cloned<'a>(jobs: &'a [JobSection], disks: &DiskPlaces) -> Result<(Vec<JobClone<'a>>, Files), Vec<Problem>> {
     let mut files = Files::default();
     let mut clones = Vec::new();
     let mut problems = Vec::new();
     for job in jobs {
         for number in 0..job.settings.numjobs {
-            match files.add(job, number, disk) {
+            match files.add(job, number, disks) {
                 Ok(files) => clones.push(JobClone { job, number, files }),
                 Err(problem) => {
                     problems.push(problem);
@@ -207,7 +213,7 @@ impl JobOrder {
     fn next(
         &mut self,
         clone: &JobClone<'_>,
-        file: &str,
+        all: &Files,
         regions: &Regions,
         counted: Option<&CountedJob<'_>>,
     ) -> (JobPlan, Script) {
@@ -234,11 +240,14 @@ impl JobOrder {
         let bytes = if has_nothing { 0 } else { made.bytes };
         let script = Script { wait_for: awaited, behind: self.behind, bytes, ..made };
         let files = FilesPlan {
-            name: file.to_owned(),
+            name: all.names[clone.files[0]].clone(),
             count: clone.files.len() as u32,
             start: regions.all[0].start,
             sectors: regions.all[0].sectors,
         };
+        let mut disks: Vec<u16> = clone.files.iter().map(|&file| all.disks[file] as u16).collect();
+        disks.sort_unstable();
+        disks.dedup();
         let job = JobPlan {
             name: s.name.clone().unwrap_or_else(|| clone.job.name.clone()),
             number: clone.number as u32,
@@ -253,6 +262,7 @@ impl JobOrder {
                 CpuPolicy::Shared => s.cpus.allowed,
                 CpuPolicy::Split => s.cpus.allowed.split(clone.number),
             },
+            disks,
             files: Some(files),
             begins: None,
             depth: script.batch.depth,

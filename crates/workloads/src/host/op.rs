@@ -4,6 +4,7 @@ use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
 
 use super::call::{HostCall, RangeSync};
 use super::fs::Change;
+use super::page::PAGE_SECTORS;
 use super::report::WaitsFor;
 use super::runs::PageRuns;
 
@@ -82,6 +83,14 @@ impl HostOp {
         }
     }
 
+    pub fn first_page(&self) -> u64 {
+        match self.task {
+            OpTask::Call(call) => call.pages().start,
+            OpTask::Bypass(bio) | OpTask::Landing(bio) => bio.start.0 / PAGE_SECTORS,
+        }
+    }
+
+    /// Who does it.
     pub fn who(&self) -> Who {
         match self.task {
             OpTask::Call(HostCall { submitter, priority, group, .. }) => Who { submitter, priority, group },

@@ -92,7 +92,10 @@ impl Host {
 
     /// Flushes the disk's cache.
     pub(super) fn start_flush(&mut self, now: Instant, op: OpId) {
-        let transfer = self.transfers.insert(Transfer { kind: TransferKind::Flush, pages: 0..0, waiters: Vec::new() });
+        // Of several disks, that of the file.
+        let at = if self.is_on_several { self.ops[op].first_page() } else { 0 };
+        let transfer =
+            self.transfers.insert(Transfer { kind: TransferKind::Flush, pages: at..at, waiters: Vec::new() });
         self.wait_for(now, op, transfer, WaitsFor::Flush);
         let who = self.ops[op].who();
         self.submit(transfer, who, Waiter::Sync);
@@ -114,7 +117,7 @@ impl Host {
                 let background = matches!(writer, PageWriter::Flusher(_));
                 Bio { hints: Hints { write_back: true, background, ..bio.hints }, ..bio }
             }
-            TransferKind::Flush => Bio::flush(tag, who.submitter),
+            TransferKind::Flush => Bio { start, ..Bio::flush(tag, who.submitter) },
             TransferKind::Files(bio) => super::filing::bio_of(bio, Tag(tag), who.submitter),
         };
         self.out.push(Wish::Submit(Bio { priority: who.priority, group: who.group, ..bio }));

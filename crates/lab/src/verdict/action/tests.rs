@@ -25,6 +25,7 @@ fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
         halves: [0, 1].map(|_| half(latencies)),
     };
     JobMeasure {
+        disk: None,
         name: name.to_owned(),
         processes: 1,
         role: (Role::Latency, "it waits for each read"),
@@ -57,6 +58,8 @@ fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
         in_memory: None,
     };
     Measured {
+        disk: None,
+        beside: Vec::new(),
         name: name.to_owned(),
         scheduler: name,
         availability: Availability::Present,

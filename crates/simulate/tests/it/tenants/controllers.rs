@@ -28,6 +28,7 @@ fn run(disk: &str, elevator: &str, jobs: &str, seconds: u64) -> Findings {
         seed: 1,
         limit: Span::from_secs(seconds),
         other_disks: Vec::new(),
+        beside: Default::default(),
     };
     trial.simulate().unwrap()
 }

@@ -4,7 +4,7 @@
 //! in which nothing has been written, or is empty with `fallocate=none`.
 
 use crate::fio::errors::Problem;
-use crate::fio::files::{JobClone, is_device};
+use crate::fio::files::{Files, JobClone, is_device};
 use crate::fio::layout::{FileExtent, Need};
 use crate::fio::sections::JobSection;
 use crate::fio::settings::{Mix, Preallocated};
@@ -37,11 +37,12 @@ pub(super) fn file_system(jobs: &[JobSection], otherwise: FsKind) -> Result<FsKi
 }
 
 /// The files of a file system, in order.
-pub(super) fn files(fs: FsKind, clones: &[JobClone<'_>], needs: &[Need], extents: &[FileExtent]) -> Vec<PlannedFile> {
+pub(super) fn files(fs: FsKind, clones: &[JobClone<'_>], files: &Files, extents: &[FileExtent]) -> Vec<PlannedFile> {
+    let needs = &files.needs;
     if fs == FsKind::None {
         return Vec::new();
     }
-    let regular = (0..needs.len()).filter(|file| needs[*file] != Need::WholeDisk);
+    let regular = (0..needs.len()).filter(|file| needs[*file] != Need::WholeDisk && files.disks[*file] == 0);
     let mut states: Vec<Option<FileState>> = vec![None; needs.len()];
     for clone in clones {
         let state = state(clone);

@@ -1,0 +1,52 @@
+//! Disks beside the trial's own, in one world with it: each has a queue of its own, with its scheduler, knobs, slots
+//! and throttling; processes, processors and memory are the same for all.
+
+use std::sync::Arc;
+
+use blksched::{Choice, Sector};
+use blksched_disks::DiskSpec;
+use blksched_measure::Reasons;
+
+use crate::disk_share::DiskShare;
+use crate::surroundings::Surroundings;
+
+/// The disks beside the trial's own, and where in the common space of sectors its own begins.
+#[derive(Clone, Debug, Default)]
+pub struct Beside {
+    /// The first sector of the trial's own disk, in which the plan counts.
+    pub first: Sector,
+    /// The others; no two overlap.
+    pub disks: Vec<BesideDisk>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub struct BesideDisk {
+    /// Its name.
+    pub name: String,
+    /// Its first sector in the common space.
+    pub first: Sector,
+    /// The disk.
+    pub disk: Arc<DiskSpec>,
+    /// Its elevator.
+    pub elevator: Choice,
+    /// Knobs that differ from the era's defaults: name and raw value.
+    pub knobs: Vec<(String, i64)>,
+    /// The settings around it. What concerns the host (memory, processors, races, starts) is the trial's.
+    pub surroundings: Surroundings,
+}
+
+/// What became of a disk beside the trial's own.
+#[derive(Clone, Debug)]
+pub struct BesideFindings {
+    /// Its name.
+    pub name: String,
+    /// What it did.
+    pub disk: DiskShare,
+    /// Why its requests waited.
+    pub reasons: Reasons,
+    /// How many bios `io.max` held back; `None` if no group has a limit.
+    pub capped: Option<u64>,
+    /// How many requests it completed.
+    pub requests: u64,
+}

@@ -1,0 +1,139 @@
+//! What surrounds an elevator in a run: the queue's settings, how the disk is attached, and the host.
+
+use blksched::surroundings::{DispatchAhead, Wakes, wbt};
+use blksched::{BlockQueue, Built, Choice, Kernel, Listener, Plugging, QueueConfig, Span};
+use blksched_disks::Attached;
+use blksched_workloads::host::{HostKnobs, Ticks, WriteBack};
+
+use crate::cpu::{HostCpus, SchedulerCosts};
+use crate::world::{Observer, RaceOdds, World};
+
+/// The settings around an elevator; `None` for the default of its era and disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Surroundings {
+    /// How many requests the disk gets at a time; at most as many as it accepts.
+    pub depth: Option<u32>,
+    /// How many requests may exist (per direction, before blk-mq).
+    pub nr_requests: Option<u32>,
+    /// The tags that the disk's driver has, if fewer are used (`nr_requests` under `none` cuts them).
+    pub driver_tags: Option<u32>,
+    /// The largest request \[512-byte sectors\]; at most the largest that the disk accepts.
+    pub max_sectors: Option<u32>,
+    /// Where requests are plugged.
+    pub plugging: Option<Plugging>,
+    /// How the disk is attached to the host.
+    pub attached: Option<Attached>,
+    /// Whether the driver takes a request out of the elevator while the disk is full; by default as the disk is
+    /// attached.
+    pub ahead: Option<DispatchAhead>,
+    /// Writeback throttling's target for reads (`wbt_lat_usec`); zero for off. Only with blk-mq.
+    pub wbt_latency: Option<Span>,
+    /// The host's memory, for buffered I/O.
+    pub host: HostKnobs,
+    /// The host's processors; `None` if I/O costs them nothing. Only with blk-mq.
+    pub cpus: Option<HostCpus>,
+    /// How many hardware queues an NVMe drive or a virtual disk has, each with its own tags and submission queue.
+    /// `None`: NVMe has as many as processors, which share what tags there are, virtio one. Only where I/O costs the
+    /// processors something.
+    pub hardware_queues: Option<u32>,
+    /// Which task runs first among those that a completion wakes.
+    pub odds: RaceOdds,
+    /// When processes begin.
+    pub starts: Starts,
+}
+
+/// When the processes of a run begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Starts {
+    /// Exactly as specified: those without a start time, together.
+    #[default]
+    AsSaid,
+    /// Each up to [`LATEST_START`] later, drawn anew for each seed, since real processes do not start simultaneously
+    /// either (BFQ merges the queues of those that do). The number distinguishes draws for the same seed.
+    Drawn(u64),
+}
+
+/// The greatest delay of a start: the time that a shell takes to start a few processes.
+pub const LATEST_START: Span = Span::from_ms(10);
+
+impl Starts {
+    /// The delay of each of these processes.
+    pub(crate) fn later(self, seed: u64, processes: usize) -> Vec<Span> {
+        let Starts::Drawn(draw) = self else { return vec![Span::ZERO; processes] };
+        let mut state = seed.rotate_left(32) ^ draw.wrapping_mul(0xd1b5_4a32_d192_ed03);
+        let mut next = || {
+            state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            Span::from_ns((z ^ (z >> 31)) % LATEST_START.as_ns())
+        };
+        (0..processes).map(|_| next()).collect()
+    }
+}
+
+impl Surroundings {
+    /// How this elevator's kernel treats dirty memory.
+    pub(crate) fn write_back(&self, elevator: &Choice) -> WriteBack {
+        let processors = self.cpus.map_or(HostCpus::USUAL, |cpus| cpus.cpus);
+        WriteBack::of(elevator.kernel(), Ticks::per_second(HZ), processors)
+    }
+
+    /// The host's processors under this elevator; I/O costs no processor time before blk-mq.
+    pub fn cpus_under(&self, built: &Built) -> Option<HostCpus> {
+        self.cpus.filter(|_| built.slots.era().is_some())
+    }
+
+    /// The scheduler's costs, and the disk's hardware queues, on these processors.
+    pub(crate) fn on_cpus(&self, cpus: &HostCpus, elevator: &Choice, attached: Attached) -> (SchedulerCosts, u32) {
+        let hardware_queues = self.attached.unwrap_or(attached).hardware_queues(cpus.cpus);
+        let hardware_queues = self.own_queues(attached).unwrap_or(hardware_queues);
+        (cpus.costs.of(elevator.entry.name), hardware_queues)
+    }
+
+    /// The world with the races of this elevator's host; nobody traced those before 4.19, whose processes run in
+    /// lockstep. The last kernels before blk-mq ran on hosts like those traced.
+    pub(crate) fn race<L: Listener, O: Observer>(
+        &self,
+        world: World<L, O>,
+        elevator: &Choice,
+        (wakes, seed): (Wakes, u64),
+    ) -> World<L, O> {
+        match wakes {
+            Wakes::ByDriver => world.with_races(seed, self.odds),
+            _ if elevator.kernel() >= LAST_BEFORE_BLK_MQ => world.with_late_owners(seed),
+            _ => world,
+        }
+    }
+
+    /// The number of hardware queues that have tags and submission queues of their own; `None` if they share them.
+    pub(crate) fn own_queues(&self, attached: Attached) -> Option<u32> {
+        let may_have = self.attached.unwrap_or(attached).has_hardware_queues() && self.cpus.is_some();
+        self.hardware_queues.filter(|_| may_have)
+    }
+
+    /// Switches on the policies that hold bios back before they have a slot, as that kernel does by default.
+    pub(crate) fn throttle<L: Listener>(&self, queue: &mut BlockQueue<L>, config: &QueueConfig) {
+        let Some(era) = config.slots.era() else { return };
+        let target = self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational));
+        let mut throttle = wbt::Throttle::new(wbt::Config {
+            era,
+            hz: HZ,
+            target,
+            queue_depth: match config.driver.ahead {
+                DispatchAhead::Budget => config.depth,
+                DispatchAhead::OneMore => config.slots.nr_requests(),
+            },
+            write_cache: config.limits.volatile_cache,
+            born: config.born,
+        });
+        if self.wbt_latency.is_some() {
+            throttle.set_target(config.born, target, &mut Vec::new());
+        }
+        queue.add_policy(config.born, Box::new(throttle));
+    }
+}
+
+/// Presets from this kernel on that are not blk-mq are those of 4.19 and 4.20.
+const LAST_BEFORE_BLK_MQ: Kernel = Kernel::new(4, 19, 0);
+/// Ticks per second of the kernels since 6.1, as Debian builds them.
+const HZ: u32 = 250;

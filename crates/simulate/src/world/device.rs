@@ -1,0 +1,240 @@
+//! One disk of the world with its own request queue, and how bios find it.
+//!
+//! **Rule** The disks of a world lie one behind the other in one space of sectors, in which everything above the queues
+//! (files, the page cache, file systems) counts; a queue and its disk count from zero. At any moment the world turns to
+//! one disk: whatever is said of *the* queue is that disk's. Whoever turns to another one turns back. A world with one
+//! disk never turns, and pays nothing for the others.
+//! **Why** A task of the kernel, too, works at one request queue at a time; what it has submitted to others runs when
+//! it has done.
+
+use blksched::{Bio, BlockQueue, InFlight, Instant, Listener, Op, Sector, Span};
+use blksched_disks::Disk;
+
+use super::known::Known;
+use super::submission_queues::SubmissionQueues;
+use super::{Observer, StandsStill, World};
+use crate::disk_number::DiskNumber;
+use crate::story::Happening;
+
+/// A queue with its disk.
+pub(super) struct Device<L: Listener> {
+    pub(super) number: DiskNumber,
+    pub(super) queue: Known<BlockQueue<L>>,
+    pub(super) disk: Known<Box<dyn Disk>>,
+    /// Where commands wait until the drive fetches them, if its hardware queues are told apart, and when it does.
+    pub(super) submission: Option<Box<SubmissionQueues>>,
+    pub(super) fetches_at: Instant,
+    /// How many runs of the queue the kernel's worker still has to make.
+    pub(super) workers_called: u32,
+    /// When each request in the device was issued, by its index, and the token for its end.
+    pub(super) issued: Vec<(Instant, Option<InFlight>)>,
+    pub(super) completions: u64,
+    pub(super) in_disk: Span,
+    /// Something was given to the queue from elsewhere, and it has not run since.
+    touched: bool,
+}
+
+impl<L: Listener> Device<L> {
+    pub(super) fn new(number: DiskNumber, queue: BlockQueue<L>, disk: Box<dyn Disk>) -> Box<Device<L>> {
+        Box::new(Device {
+            number,
+            queue: Known::new(queue),
+            disk: Known::new(disk),
+            submission: None,
+            fetches_at: Instant::NEVER,
+            workers_called: 0,
+            issued: Vec::new(),
+            completions: 0,
+            in_disk: Span::ZERO,
+            touched: false,
+        })
+    }
+
+    /// When anything happens in it next, or never.
+    #[inline]
+    pub(super) fn upcoming(&self) -> Instant {
+        self.disk.upcoming().min(self.queue.upcoming()).min(self.fetches_at)
+    }
+
+    fn is_idle(&self) -> bool {
+        self.queue.requests().is_empty()
+    }
+}
+
+/// A run of the sectors that all disks make together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DiskSpan {
+    first: u64,
+    end: u64,
+}
+
+impl<L: Listener, O: Observer> World<L, O> {
+    /// The same where the first disk begins at this sector of the common space. To be said if there are others.
+    pub fn with_first_at(mut self, first: Sector) -> World<L, O> {
+        self.spans = vec![DiskSpan { first: first.0, end: first.0 + self.here.disk.facts().sectors }];
+        self
+    }
+
+    /// The same with another disk behind its own queue, which begins at this sector of the common space.
+    ///
+    /// # Panics
+    /// If it overlaps another, or it was not said where the first one begins.
+    pub fn with_disk(mut self, first: Sector, queue: BlockQueue<L>, disk: Box<dyn Disk>) -> World<L, O> {
+        let span = DiskSpan { first: first.0, end: first.0 + disk.facts().sectors };
+        assert!(!self.spans.is_empty(), "the first disk has no place");
+        let is_apart = |other: &DiskSpan| span.end <= other.first || other.end <= span.first;
+        assert!(self.spans.iter().all(is_apart), "two disks at one place: {span:?}, {:?}", self.spans);
+        let number = DiskNumber(self.spans.len() as u16);
+        self.spans.push(span);
+        self.elsewhere.push(Device::new(number, queue, disk));
+        self
+    }
+
+    /// How many disks it has.
+    pub fn disks(&self) -> u16 {
+        self.elsewhere.len() as u16 + 1
+    }
+
+    /// Looks at a disk other than the first, too.
+    ///
+    /// # Panics
+    /// If there is no such disk.
+    pub fn at_disk<T>(&mut self, disk: DiskNumber, look: impl FnOnce(&mut World<L, O>) -> T) -> T {
+        let home = self.turn_to(disk);
+        let seen = look(self);
+        self.turn_to(home);
+        seen
+    }
+
+    /// Whether it has one disk only.
+    #[inline(always)]
+    pub(super) fn is_lone(&self) -> bool {
+        self.elsewhere.is_empty()
+    }
+
+    /// Turns to this disk; returns the one that it turned away from.
+    pub(super) fn turn_to(&mut self, disk: DiskNumber) -> DiskNumber {
+        let home = self.here.number;
+        if home != disk {
+            let there = self.elsewhere.iter_mut().find(|device| device.number == disk);
+            core::mem::swap(&mut self.here, there.unwrap_or_else(|| panic!("there is no {disk:?}")));
+            self.tells(|| Happening::Turned { disk });
+        }
+        home
+    }
+
+    /// The disk of a sector of the common space.
+    pub(super) fn disk_at(&self, sector: Sector) -> DiskNumber {
+        let at = self.spans.iter().position(|span| (span.first..span.end).contains(&sector.0));
+        DiskNumber(at.unwrap_or(0) as u16)
+    }
+
+    /// A sector of the common space as its disk counts.
+    #[inline]
+    pub(super) fn on_disk(&self, sector: Sector) -> Sector {
+        match self.spans.get(self.disk_at(sector).index()) {
+            Some(span) => Sector(sector.0.saturating_sub(span.first)),
+            None => sector,
+        }
+    }
+
+    /// Turns to the disk of a bio, which is about to be given to its queue; returns where it turned away from, and the
+    /// bio as that queue counts.
+    #[inline]
+    pub(super) fn turn_for(&mut self, bio: Bio) -> (DiskNumber, Bio) {
+        if self.is_lone() {
+            return (DiskNumber::FIRST, bio);
+        }
+        let home = self.turn_to(self.disk_at(bio.start));
+        self.here.touched = true;
+        // A flush is of a whole disk; its sector only says of which.
+        let start = if bio.op == Op::Flush { Sector(0) } else { self.on_disk(bio.start) };
+        (home, Bio { start, ..bio })
+    }
+
+    /// A flush of a process's own is of the disk that it used last.
+    #[inline(never)]
+    pub(super) fn address(&mut self, index: usize, bio: &mut Bio) {
+        match bio.op {
+            Op::Flush => bio.start = Sector(self.spans[self.last_used[index].index()].first),
+            _ => self.last_used[index] = self.disk_at(bio.start),
+        }
+    }
+
+    /// Does something at every disk, each of which then runs its queue.
+    pub(super) fn everywhere(&mut self, mut at: impl FnMut(&mut World<L, O>)) {
+        if self.is_lone() {
+            return at(self);
+        }
+        for number in 0..self.disks() {
+            let home = self.turn_to(DiskNumber(number));
+            self.here.touched = true;
+            at(self);
+            self.turn_to(home);
+        }
+    }
+
+    /// The next event of any disk but this one.
+    #[inline(never)]
+    pub(super) fn elsewhere_upcoming(&self) -> Instant {
+        self.elsewhere.iter().map(|device| device.upcoming()).min().unwrap_or(Instant::NEVER)
+    }
+
+    /// Whether no disk has anything to do.
+    pub(super) fn is_idle(&self) -> bool {
+        self.here.is_idle() && self.elsewhere.iter().all(|device| device.is_idle())
+    }
+
+    /// The first disk that was given something and has not run its queue since; it counts as run from now on.
+    pub(super) fn take_touched(&mut self) -> Option<DiskNumber> {
+        let all = self.elsewhere.iter_mut().chain([&mut self.here]);
+        let first = all.filter(|device| device.touched).min_by_key(|device| device.number)?;
+        first.touched = false;
+        Some(first.number)
+    }
+
+    /// Runs the queues that were given something by one that was run.
+    #[inline(never)]
+    pub(super) fn run_touched(&mut self) {
+        while let Some(disk) = self.take_touched() {
+            let home = self.turn_to(disk);
+            self.run_here();
+            self.turn_to(home);
+        }
+    }
+
+    /// Does what happens now in queue and disk.
+    #[inline(always)]
+    pub(super) fn device_moment(&mut self) -> Result<(), StandsStill> {
+        if self.here.queue.upcoming() <= self.now {
+            self.here.queue.elapse(self.now);
+            self.run_queue();
+        }
+        if self.here.fetches_at <= self.now {
+            self.fetch_commands();
+        }
+        while self.here.disk.upcoming() <= self.now {
+            let finished = self.here.disk.finish(self.now);
+            self.tell_work();
+            let Some(finished) = finished else { break };
+            self.finished(finished);
+            self.step()?;
+        }
+        Ok(())
+    }
+
+    /// How many requests all disks have completed.
+    pub fn completions(&self) -> u64 {
+        self.here.completions + self.elsewhere.iter().map(|device| device.completions).sum::<u64>()
+    }
+
+    /// How many requests this disk has completed.
+    pub fn completions_here(&self) -> u64 {
+        self.here.completions
+    }
+
+    /// The time that completed requests have spent at the disk, summed over the requests.
+    pub fn time_in_disk(&self) -> Span {
+        self.here.in_disk
+    }
+}
