@@ -33,8 +33,8 @@ pub use blame::{Blame, Blamed};
 pub use block_trace::BlockTrace;
 pub use calls::ForJournal;
 pub use decisions::{Close, DecisionLog, Sent, parting};
-pub(crate) use happening::Hears;
 pub use happening::{Begun, Happening, IoId, IoRoute, Onlooker, ReasonTee, SharedOnlooker, Together};
+pub(crate) use happening::{Hears, works};
 pub use part::{Batched, Leg, Part, Piece, Rule, Whose};
 #[cfg(feature = "perfetto")]
 pub use picture::{Picture, Words};

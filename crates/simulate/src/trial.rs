@@ -7,8 +7,8 @@ use blksched::reasons::NoListener;
 use blksched::surroundings::{Driver, Pool, Wakes};
 use blksched::tunables::KnobError;
 use blksched::{BlockQueue, Built, Choice, Command, Instant, Limits, Listener, QueueConfig, Slots, Span, SubmitterId};
-use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts, Stint, StintWork};
-use blksched_measure::{AskedAndGiven, JobRecord, Reasons, Series, WorksFor};
+use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts};
+use blksched_measure::{AskedAndGiven, JobRecord, Reasons, Series};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
@@ -358,16 +358,6 @@ fn on_hardware_queues<'a, L: Listener, O: Observer>(
     let places: Vec<_> = processes.map(|(job, &cpu)| (job.submitter, queue_of(cpu))).collect();
     places.iter().for_each(|&(submitter, queue)| world.queue().place(submitter, queue));
     world.set_submission_queues(queues, places);
-}
-
-/// Adds what the disk's medium does to the reasons.
-pub(crate) fn works(reasons: &mut Reasons, stint: &Stint) {
-    let work = match stint.work {
-        StintWork::Command(rq) => WorksFor::Request(rq),
-        StintWork::Cached(submitter) => WorksFor::Cached(submitter),
-        StintWork::Upkeep => WorksFor::Upkeep,
-    };
-    reasons.works(stint.from, stint.until, work);
 }
 
 /// The configuration of the block queue around an elevator on a disk: its era's, except for `surroundings`.

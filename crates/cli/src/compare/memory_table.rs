@@ -61,8 +61,8 @@ pub(super) fn syncs(measured: &[Arc<Measured>]) -> Option<Table> {
     }
     table.note(
         "what an fsync or fdatasync waited for, a mean over all calls: its data; a log write that is not its own, \
-         because it needs a block of it or its own comes after; its log write; its commit block and the flushes around it; \
-         another flush of the drive's cache",
+         because it needs a block of it or its own comes after; its log write; its commit block and the flushes around \
+         it; another flush of the drive's cache",
     );
     Some(table)
 }

@@ -8,7 +8,8 @@ use super::outcome::{Ear, Keeps, OutcomeObserver, ProcessOutcome, RunOutcome, su
 use super::result::{ExperimentAnswer, answer};
 use super::spec::{Experiment, ExperimentRun};
 use crate::cpu::place;
-use crate::trial::{queue_config, works};
+use crate::story::works;
+use crate::trial::queue_config;
 use crate::world::World;
 
 /// How often to check whether the awaited processes have exited. Exits themselves are recorded to the nanosecond.

@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use blksched::author::RequestId;
 use blksched::{Bio, Command, Instant, Listener, Op, Reason, Sector, Submitted, SubmitterId};
-use blksched_disks::{Activity, Stint};
-use blksched_measure::Reasons;
+use blksched_disks::{Activity, Stint, StintWork};
+use blksched_measure::{Reasons, WorksFor};
 use blksched_workloads::host::HostCall;
 
 use crate::disk_number::DiskNumber;
-use crate::trial::works;
 
 /// The world's name for an I/O in flight; reused after it has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -175,6 +174,16 @@ impl Onlooker for Together {
 pub(crate) trait Hears: Listener + AsRef<Reasons> {
     /// A part of the disk works for a process.
     fn works(&mut self, stint: &Stint);
+}
+
+/// Adds what the disk's medium does to the reasons.
+pub(crate) fn works(reasons: &mut Reasons, stint: &Stint) {
+    let work = match stint.work {
+        StintWork::Command(rq) => WorksFor::Request(rq),
+        StintWork::Cached(submitter) => WorksFor::Cached(submitter),
+        StintWork::Upkeep => WorksFor::Upkeep,
+    };
+    reasons.works(stint.from, stint.until, work);
 }
 
 impl Hears for Reasons {

@@ -3,7 +3,7 @@
 use blksched::{Command, Instant, Listener, SubmitterId};
 
 use super::submission_queues::SubmissionQueues;
-use super::{Observer, World};
+use super::{Observer, StandsStill, World};
 
 impl<L: Listener, O: Observer> World<L, O> {
     /// The drive gets a submission queue for each of this many hardware queues, and the queue of each submitter.
@@ -38,5 +38,25 @@ impl<L: Listener, O: Observer> World<L, O> {
         let may = !queues.is_empty() && self.here.disk.in_flight() < depth;
         self.here.fetches_at = if may { self.here.disk.fetches() } else { Instant::NEVER };
         self.tell_work();
+    }
+
+    /// Does what happens now in queue and disk.
+    #[inline(always)]
+    pub(super) fn device_moment(&mut self) -> Result<(), StandsStill> {
+        if self.here.queue.upcoming() <= self.now {
+            self.here.queue.elapse(self.now);
+            self.run_queue();
+        }
+        if self.here.fetches_at <= self.now {
+            self.fetch_commands();
+        }
+        while self.here.disk.upcoming() <= self.now {
+            let finished = self.here.disk.finish(self.now);
+            self.tell_work();
+            let Some(finished) = finished else { break };
+            self.finished(finished);
+            self.step()?;
+        }
+        Ok(())
     }
 }

@@ -12,7 +12,7 @@ use blksched_disks::Disk;
 
 use super::known::Known;
 use super::submission_queues::SubmissionQueues;
-use super::{Observer, StandsStill, World};
+use super::{Observer, World};
 use crate::disk_number::DiskNumber;
 use crate::story::Happening;
 
@@ -191,36 +191,6 @@ impl<L: Listener, O: Observer> World<L, O> {
         let first = all.filter(|device| device.touched).min_by_key(|device| device.number)?;
         first.touched = false;
         Some(first.number)
-    }
-
-    /// Runs the queues that were given something by one that was run.
-    #[inline(never)]
-    pub(super) fn run_touched(&mut self) {
-        while let Some(disk) = self.take_touched() {
-            let home = self.turn_to(disk);
-            self.run_here();
-            self.turn_to(home);
-        }
-    }
-
-    /// Does what happens now in queue and disk.
-    #[inline(always)]
-    pub(super) fn device_moment(&mut self) -> Result<(), StandsStill> {
-        if self.here.queue.upcoming() <= self.now {
-            self.here.queue.elapse(self.now);
-            self.run_queue();
-        }
-        if self.here.fetches_at <= self.now {
-            self.fetch_commands();
-        }
-        while self.here.disk.upcoming() <= self.now {
-            let finished = self.here.disk.finish(self.now);
-            self.tell_work();
-            let Some(finished) = finished else { break };
-            self.finished(finished);
-            self.step()?;
-        }
-        Ok(())
     }
 
     /// How many requests all disks have completed.

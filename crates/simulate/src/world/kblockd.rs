@@ -53,4 +53,14 @@ impl<L: Listener, O: Observer> World<L, O> {
             _ => drawn,
         }
     }
+
+    /// Runs the queues that were given something by one that was run.
+    #[inline(never)]
+    pub(super) fn run_touched(&mut self) {
+        while let Some(disk) = self.take_touched() {
+            let home = self.turn_to(disk);
+            self.run_here();
+            self.turn_to(home);
+        }
+    }
 }
