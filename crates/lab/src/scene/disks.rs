@@ -191,6 +191,9 @@ fn check(said: &str, bindings: &[Binding<'_>], used: &[String], workload: &Workl
             return Err(wrong(column, name, format!("`{name}` has no disk: expected NAME=DISK, as in sda=ssd")).into());
         }
     }
+    if bindings.is_empty() {
+        return Ok(());
+    }
     let places = DiskPlaces::beside(
         bindings.iter().map(|bound| (bound.names.iter().map(|(_, name)| (*name).to_owned()).collect(), 8)).chain(
             // A device without a binding has a disk of its own, and is not on the first.
