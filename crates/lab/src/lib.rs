@@ -32,6 +32,7 @@ mod error;
 mod files;
 pub mod guess;
 pub mod lists;
+pub mod live;
 pub mod runs;
 pub mod scene;
 pub mod search;

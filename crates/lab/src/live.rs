@@ -1,0 +1,78 @@
+//! A trial on the live machine: settings take turns under the load that is there, and neighbouring periods are
+//! compared.
+//!
+//! Everything that decides is here and touches nothing: [`plan`] draws the order of the periods, [`judge`] compares
+//! them, a [`Guard`] ends a trial that hurts, [`Saved`] knows in which order settings are given back. [`conduct`] does
+//! what the plan says to a [`LiveMachine`], which is the real one or a simulated one.
+
+mod conduct;
+mod guard;
+mod judge;
+mod plan;
+mod settings;
+#[cfg(test)]
+mod simulated;
+
+pub use conduct::{Finish, LiveMachine, LiveTick, Sitting, conduct};
+pub use guard::{Guard, GuardedFigure};
+pub use judge::{LiveContrast, LiveVerdict, Look, judge};
+pub use plan::{LivePlan, SETTLE, plan};
+pub use settings::{LiveArm, Place, Saved};
+
+use blksched_measure::Histogram;
+
+use blksched::Span;
+
+/// A kind of I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum LiveKind {
+    /// Somebody waits for it.
+    Read,
+    /// Somebody waits for it, too: `fsync`, `O_DIRECT`, `O_SYNC`.
+    SyncWrite,
+    /// Written back in the background.
+    Write,
+}
+
+impl LiveKind {
+    /// All of them.
+    pub const ALL: [LiveKind; 3] = [LiveKind::Read, LiveKind::SyncWrite, LiveKind::Write];
+
+    /// As it is printed and typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            LiveKind::Read => "read",
+            LiveKind::SyncWrite => "sync-write",
+            LiveKind::Write => "write",
+        }
+    }
+}
+
+/// One I/O that the disk has done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveIo {
+    /// The process that submitted it.
+    pub task: String,
+    /// Its kind.
+    pub kind: LiveKind,
+    /// Its length \[bytes\].
+    pub bytes: u32,
+    /// From its submission to its completion.
+    pub waited: Span,
+}
+
+/// What one stream of I/O (a process and a kind, or all of a kind) got in one period.
+#[derive(Clone, Debug, Default)]
+pub struct StreamFigures {
+    /// The latencies.
+    pub waits: Histogram,
+    /// Bytes done.
+    pub bytes: u64,
+}
+
+impl StreamFigures {
+    fn add(&mut self, io: &LiveIo) {
+        self.waits.record(io.waited);
+        self.bytes += u64::from(io.bytes);
+    }
+}

@@ -1,0 +1,237 @@
+//! From periods to a verdict: pairs within blocks, by the statistics of `compare`.
+//!
+//! **Rule** A figure of an arm is compared with the first arm's figure of the same block; Holm's correction is over all
+//! figures of all arms, so that of twenty trials of a setting against itself nineteen find nothing, however many
+//! processes there are. The trial ends early if its main figure (the p99 of the busiest kind that somebody waits for)
+//! has p at most 0.001 for every arm: the boundary of Haybittle and Peto, which leaves the last look at 0.05. Whoever
+//! stops at what looks large sees it larger than it is, so that intervals are then those that the boundary leaves: the
+//! ratios that would not have ended it (a repeated confidence interval).
+//!
+//! **Source** R. Peto et al., "Design and analysis of randomized clinical trials requiring prolonged observation of
+//! each patient", British Journal of Cancer 34 (1976), 585-612; C. Jennison and B. W. Turnbull, "Interim analyses: the
+//! repeated confidence interval approach", Journal of the Royal Statistical Society B 51 (1989), 305-361.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use blksched_measure::{Paired, holm, logarithms};
+
+use super::{LiveKind, StreamFigures};
+
+/// What is significant.
+const ALPHA: f64 = 0.05;
+/// What ends a trial early.
+const EARLY: f64 = 0.001;
+/// Blocks before the first early look; below eight, Student's t trusts that logarithms are normal.
+const FIRST_LOOK: usize = 8;
+/// A p99 of fewer I/Os is their maximum.
+const ENOUGH: u64 = 100;
+/// So many processes with the most I/O are compared one by one: each costs power.
+const PROCESSES: usize = 4;
+
+/// A process's name (`None`: all of them) and a kind.
+pub type Stream = (Option<String>, LiveKind);
+/// What each stream got in a period.
+pub type PeriodFigures = BTreeMap<Stream, StreamFigures>;
+
+/// A figure of one arm against the first.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LiveContrast {
+    /// The arm's number.
+    pub arm: usize,
+    /// Of whom.
+    pub stream: Stream,
+    /// `p99 ms`, `mean ms`, `KiB/s`; or a part of the load's mix: `KiB per I/O`, `part of I/Os`.
+    pub figure: &'static str,
+    /// The first arm's geometric mean over the blocks, in the figure's unit.
+    pub base: f64,
+    /// This arm's.
+    pub here: f64,
+    /// Ratio, interval and chance, for this figure alone.
+    pub paired: Paired,
+    /// The chance, corrected by Holm for all figures.
+    pub p: f64,
+}
+
+impl LiveContrast {
+    /// Whether it differs.
+    pub fn is_proven(&self) -> bool {
+        self.p <= ALPHA
+    }
+}
+
+/// What the periods say.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LiveVerdict {
+    /// The blocks that were complete.
+    pub blocks: usize,
+    /// Each arm's main figure, in the arms' order.
+    pub main: Vec<LiveContrast>,
+    /// All figures.
+    pub contrasts: Vec<LiveContrast>,
+    /// What of the load itself differs between the arms: then the settings did not meet the same load.
+    pub drift: Vec<LiveContrast>,
+}
+
+impl LiveVerdict {
+    /// Whether any figure differs.
+    pub fn differs(&self) -> bool {
+        self.contrasts.iter().any(LiveContrast::is_proven)
+    }
+}
+
+/// A figure of a period; NaN where there is none.
+type Figure = (&'static str, fn(&PeriodFigures, &Stream, f64) -> f64);
+
+const RESULTS: [Figure; 3] = [
+    ("p99 ms", |period, stream, _| {
+        let known = period.get(stream).filter(|got| got.waits.count() >= ENOUGH);
+        known.map_or(f64::NAN, |got| got.waits.percentile(99.0).as_ms_f64())
+    }),
+    ("mean ms", |period, stream, _| {
+        let known = period.get(stream).filter(|got| !got.waits.is_empty());
+        known.map_or(f64::NAN, |got| got.waits.mean() / 1e6)
+    }),
+    ("KiB/s", |period, stream, seconds| period.get(stream).map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / seconds)),
+];
+const MIX: [Figure; 2] = [
+    ("KiB per I/O", |period, stream, _| {
+        let known = period.get(stream).filter(|got| !got.waits.is_empty());
+        known.map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / got.waits.count() as f64)
+    }),
+    ("part of I/Os", |period, stream, _| {
+        let count = |kind| period.get(&(None, kind)).map_or(0, |got| got.waits.count());
+        count(stream.1) as f64 / LiveKind::ALL.map(count).iter().sum::<u64>() as f64
+    }),
+];
+
+/// When the blocks are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It ended because it was clear.
+    Early,
+    /// It ended otherwise.
+    Last,
+}
+
+/// Compares the complete blocks; each has every arm's period by the arm's number, of which `seconds` were measured.
+pub fn judge(blocks: &[Vec<PeriodFigures>], seconds: f64, look: Look) -> LiveVerdict {
+    let streams = streams(blocks);
+    let all: Vec<&Stream> = streams.iter().filter(|(task, _)| task.is_none()).collect();
+    let contrasts = contrasts(blocks, &streams.iter().collect::<Vec<_>>(), &RESULTS, seconds, look);
+    let drift = contrasts_of_mix(blocks, &all, seconds);
+    let busiest = main_stream(blocks);
+    let main = contrasts.iter().filter(|one| Some(&one.stream) == busiest.as_ref() && one.figure == "p99 ms");
+    LiveVerdict { blocks: blocks.len(), main: main.cloned().collect(), contrasts, drift }
+}
+
+/// Whether it is clear before its time.
+pub fn is_clear(blocks: &[Vec<PeriodFigures>], seconds: f64) -> bool {
+    let (Some(stream), true) = (main_stream(blocks), blocks.len() >= FIRST_LOOK) else { return false };
+    let main = contrasts(blocks, &[&stream], &RESULTS[..1], seconds, Look::Last);
+    let arms = blocks.first().map_or(0, Vec::len);
+    main.len() + 1 == arms && main.iter().all(|one| one.p <= EARLY)
+}
+
+fn contrasts_of_mix(blocks: &[Vec<PeriodFigures>], streams: &[&Stream], seconds: f64) -> Vec<LiveContrast> {
+    contrasts(blocks, streams, &MIX, seconds, Look::Last).into_iter().filter(LiveContrast::is_proven).collect()
+}
+
+fn contrasts(
+    blocks: &[Vec<PeriodFigures>],
+    streams: &[&Stream],
+    figures: &[Figure],
+    seconds: f64,
+    look: Look,
+) -> Vec<LiveContrast> {
+    let mut found = Vec::new();
+    for arm in 1..blocks.first().map_or(0, Vec::len) {
+        for &stream in streams {
+            for (figure, of) in figures {
+                let each = |arm: usize| blocks.iter().map(|block| of(&block[arm], stream, seconds)).collect::<Vec<_>>();
+                let (base, here) = (each(0), each(arm));
+                let Some(paired) = Paired::of(&here, &base).filter(|paired| 2 * paired.count > blocks.len()) else {
+                    continue;
+                };
+                let paired = match look {
+                    Look::Early => repeated(paired, &logarithms(&here, &base)),
+                    Look::Last => paired,
+                };
+                let base = middle(&base);
+                let here = base * paired.ratio;
+                found.push(LiveContrast { arm, stream: stream.clone(), figure, base, here, paired, p: 1.0 });
+            }
+        }
+    }
+    let corrected = holm(&found.iter().map(|one| one.paired.p).collect::<Vec<_>>());
+    found.iter_mut().zip(corrected).for_each(|(one, p)| one.p = p);
+    found
+}
+
+/// The same with the interval of the ratios whose p would have been above [`EARLY`].
+fn repeated(paired: Paired, logarithms: &[f64]) -> Paired {
+    let mean = paired.ratio.ln();
+    let is_outside = |reach: f64| {
+        let moved: Vec<f64> = logarithms.iter().map(|log| log - mean + reach).collect();
+        Paired::of_logarithms(&moved).is_some_and(|moved| moved.p <= EARLY)
+    };
+    let mut inside = paired.high.ln() - mean;
+    let mut outside = inside.max(1e-9) * 2.0;
+    while !is_outside(outside) && outside < 1e3 {
+        (inside, outside) = (outside, outside * 2.0);
+    }
+    for _ in 0..10 {
+        let middle = (inside + outside) / 2.0;
+        if is_outside(middle) { outside = middle } else { inside = middle }
+    }
+    Paired { low: (mean - outside).exp(), high: (mean + outside).exp(), ..paired }
+}
+
+/// The geometric mean of what is known.
+fn middle(values: &[f64]) -> f64 {
+    let logarithms: Vec<f64> = values.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
+    (logarithms.iter().sum::<f64>() / logarithms.len() as f64).exp()
+}
+
+/// The kinds, and the processes with the most I/O.
+fn streams(blocks: &[Vec<PeriodFigures>]) -> BTreeSet<Stream> {
+    let mut counts: BTreeMap<&Stream, u64> = BTreeMap::new();
+    for (stream, got) in blocks.iter().flatten().flatten() {
+        *counts.entry(stream).or_default() += got.waits.count();
+    }
+    let (kinds, mut tasks): (Vec<_>, Vec<_>) = counts.into_iter().partition(|((task, _), _)| task.is_none());
+    tasks.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
+    // One process alone is its kind.
+    let tasks =
+        if tasks.len() > kinds.len() { tasks.into_iter().take(PROCESSES) } else { Vec::new().into_iter().take(0) };
+    kinds.into_iter().chain(tasks).map(|(stream, _)| stream.clone()).collect()
+}
+
+/// Of the kinds that somebody waits for, that with the most I/Os; of all if there is none.
+fn main_stream(blocks: &[Vec<PeriodFigures>]) -> Option<Stream> {
+    let count = |kind: LiveKind| {
+        let of = |period: &PeriodFigures| period.get(&(None, kind)).map_or(0, |got| got.waits.count());
+        blocks.iter().flatten().map(of).sum::<u64>()
+    };
+    let waited_for = [LiveKind::SyncWrite, LiveKind::Read].into_iter().filter(|kind| count(*kind) > 0);
+    let kind = waited_for.max_by_key(|kind| count(*kind)).or((count(LiveKind::Write) > 0).then_some(LiveKind::Write))?;
+    Some((None, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_an_early_end_the_interval_is_wider_about_the_same_ratio() {
+        let logarithms = [0.30, 0.22, 0.27, 0.35, 0.24, 0.29, 0.21, 0.31];
+        let plain = Paired::of_logarithms(&logarithms).unwrap();
+        let wide = repeated(plain, &logarithms);
+        assert_eq!((wide.ratio, wide.p, wide.count), (plain.ratio, plain.p, plain.count));
+        assert!(wide.low < plain.low && wide.high > plain.high, "{wide:?} {plain:?}");
+        // What ends a trial excludes one.
+        assert!(plain.p <= EARLY && wide.low > 1.0, "{wide:?}");
+        // Student's t with 7 degrees of freedom: 5.41 at 0.001, 2.36 at 0.05.
+        let times = (wide.high / wide.ratio).ln() / (plain.high / plain.ratio).ln();
+        assert!((1.5..3.5).contains(&times), "{times}");
+    }
+}
