@@ -1,7 +1,7 @@
 //! `blksched record`: records the requests to this machine's disks, in one file that `compare` reads.
 
-mod machine;
-mod tracefs;
+pub(crate) mod machine;
+pub(crate) mod tracefs;
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     if out.exists() {
         return Err(Failure::Input(format!("{}: already exists: expected a new file's name", out.display())));
     }
-    let instance = Instance::open(arguments.buffer, &machine).map_err(Failure::Outside)?;
+    let instance = Instance::open(arguments.buffer, &machine, &tracefs::EVENTS).map_err(Failure::Outside)?;
     let half = out.with_extension(format!("half-{}", std::process::id()));
     let outside = |error: std::io::Error| Failure::Outside(format!("{}: {error}", half.display()));
     let mut file = GzEncoder::new(BufWriter::new(File::create(&half).map_err(outside)?), Compression::fast());

@@ -21,7 +21,7 @@ const WORDS: [(&str, &str); 9] = [
 ];
 
 /// Reads the machine whose file systems are mounted below `root`.
-pub(super) fn read(root: &Path, names: &[String]) -> Result<Machine, String> {
+pub(crate) fn read(root: &Path, names: &[String]) -> Result<Machine, String> {
     let kernel = fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default().trim().to_owned();
     let mut devices = BTreeMap::new();
     for name in names {

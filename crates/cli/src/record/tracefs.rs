@@ -6,13 +6,14 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use blksched_traces::machine::Machine;
 
 use super::RecordArguments;
 
 /// The events that a replay needs.
-const EVENTS: [&str; 6] =
+pub(super) const EVENTS: [&str; 6] =
     ["block_bio_queue", "block_rq_insert", "block_rq_issue", "block_rq_merge", "block_rq_requeue", "block_rq_complete"];
 /// The usual mount point of tracefs.
 const MOUNTED: &str = "/sys/kernel/tracing";
@@ -20,15 +21,15 @@ const MOUNTED: &str = "/sys/kernel/tracing";
 const NONBLOCK: i32 = 0o4000;
 
 /// A tracefs instance, removed when this is dropped.
-pub(super) struct Instance {
+pub(crate) struct Instance {
     folder: PathBuf,
 }
 
 impl Instance {
     /// Makes a new instance, turned off.
-    pub fn open(buffer_mib: u32, machine: &Machine) -> Result<Instance, String> {
+    pub fn open(buffer_mib: u32, machine: &Machine, events: &[&str]) -> Result<Instance, String> {
         let tracefs = mounted()?;
-        let folder = tracefs.join("instances").join(format!("blksched-{}", std::process::id()));
+        let folder = tracefs.join("instances").join(name(std::process::id()));
         fs::create_dir(&folder).map_err(|error| match error.kind() {
             ErrorKind::PermissionDenied => "recording needs root (`--print` shows the commands)".to_owned(),
             _ => format!("{}: {error}", folder.display()),
@@ -38,7 +39,7 @@ impl Instance {
         instance.write("buffer_size_kb", &(u64::from(buffer_mib) << 10).to_string())?;
         instance.write("trace_clock", "mono")?;
         let numbers: Vec<_> = machine.devices.keys().copied().collect();
-        for event in EVENTS {
+        for event in events {
             instance.write(&format!("events/block/{event}/filter"), &filter(&numbers))?;
             instance.write(&format!("events/block/{event}/enable"), "1")?;
         }
@@ -85,6 +86,24 @@ impl Drop for Instance {
     }
 }
 
+/// What the instance of this process is called.
+fn name(process: u32) -> String {
+    format!("blksched-{process}")
+}
+
+/// Removes the instance of a process that was killed, if there is one; for a moment that process may still read it.
+pub(crate) fn remove_of(process: u32) {
+    for tracefs in [MOUNTED, "/sys/kernel/debug/tracing"] {
+        let folder = Path::new(tracefs).join("instances").join(name(process));
+        for _ in 0..40 {
+            if !folder.exists() || fs::remove_dir(&folder).is_ok() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
 /// tracefs's directory; tracefs is mounted if it was not yet.
 fn mounted() -> Result<PathBuf, String> {
     let is_there = |path: &Path| path.join("instances").is_dir();
@@ -115,7 +134,7 @@ fn filter(devices: &[(u32, u32)]) -> String {
 }
 
 /// Copies everything that is now in the kernel's buffers; returns the number of bytes.
-pub(super) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String> {
+pub(crate) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String> {
     let (mut buffer, mut bytes) = (vec![0; 64 << 10], 0);
     loop {
         match pipe.read(&mut buffer) {
