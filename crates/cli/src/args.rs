@@ -78,6 +78,9 @@ pub(crate) enum Verb {
     /// Record the I/O of this machine's disks as a trace that compare reads.
     #[cfg(target_os = "linux")]
     Record(crate::record::RecordArguments),
+    /// Let a live disk's schedulers and knobs take turns under its own load, compare them, and put all back.
+    #[cfg(target_os = "linux")]
+    Trial(crate::trial::TrialArguments),
     /// Serve real disks over NBD, shared by weight and ordered by a scheduler.
     #[cfg(all(feature = "serve", target_os = "linux"))]
     Serve(crate::serve::ServeArguments),

@@ -58,6 +58,8 @@ mod sweep;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod top;
 mod trace;
+#[cfg(target_os = "linux")]
+mod trial;
 mod typed;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod ublk;
@@ -163,6 +165,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         Verb::Trace(arguments) => trace::run(&arguments.verb),
         #[cfg(target_os = "linux")]
         Verb::Record(arguments) => record::run(arguments),
+        #[cfg(target_os = "linux")]
+        Verb::Trial(arguments) => trial::run(arguments),
         #[cfg(all(feature = "serve", target_os = "linux"))]
         Verb::Serve(arguments) => serve::run(arguments, catalogue, blksched_serve::Ending::Signals),
         #[cfg(all(feature = "serve", target_os = "linux"))]

@@ -20,7 +20,9 @@ mod schemas;
 mod terminal;
 #[path = "command/traces.rs"]
 mod traces;
-
+#[cfg(target_os = "linux")]
+#[path = "command/trial.rs"]
+mod trial;
 #[cfg(target_os = "linux")]
 #[path = "command/validate.rs"]
 mod validate;

@@ -61,7 +61,7 @@ fn a_disk_that_is_mounted_is_refused() {
     assert!(said.contains("is mounted on"), "{said}");
 }
 
-fn fio_is_here() -> bool {
+pub(super) fn fio_is_here() -> bool {
     let here = status(Command::new("fio").arg("--version").stdout(Stdio::null())).is_ok_and(|s| s.success());
     if !here {
         let reason = "the Debian package fio is not installed";

@@ -1,0 +1,195 @@
+//! `blksched trial`: settings of a live disk take turns under the load that is there, and are compared.
+//!
+//! What is decided is in `blksched_lab::live`; here are the machine, the journal of what was there, and the process
+//! that gives it back if this one is killed.
+
+mod disk;
+mod journal;
+mod machine;
+mod report;
+mod watchdog;
+
+use std::path::PathBuf;
+
+use blksched::Span;
+use blksched_lab::live::{Finish, Guard, LiveArm, LivePlan, SETTLE, Saved, conduct, plan};
+use clap::Args;
+
+use crate::failure::Failure;
+use crate::output;
+use journal::Journal;
+use machine::QueueFiles;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TrialArguments {
+    /// The disk, by its name in /sys/block
+    #[arg(value_name = "DISK")]
+    pub(crate) disk: Option<String>,
+    /// The settings to compare: schedulers, with knobs of theirs and of the queue; the first is what others are
+    /// compared with. The scheduler that is in use keeps its knobs as they are
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(crate) elevators: Vec<String>,
+    /// The length of a period
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_minutes)]
+    pub(crate) every: Span,
+    /// How long in all, at most
+    #[arg(long = "for", value_name = "TIME", default_value = "20min", value_parser = some_minutes)]
+    pub(crate) length: Span,
+    /// What is left out after each switch
+    #[arg(long, value_name = "TIME", default_value_t = SETTLE, value_parser = some_minutes)]
+    pub(crate) settle: Span,
+    /// End it if this happens, as in 'p99 read > 500ms for 20s', 'psi full > 80% for 30s'; may be repeated
+    #[arg(long, value_name = "GUARD")]
+    pub(crate) abort_if: Vec<Guard>,
+    /// Draws the order of the periods
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Print what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Do not ask before the first switch
+    #[arg(long)]
+    pub(crate) yes: bool,
+    /// Give back what a trial that was cut off (power, a kill of all its processes) has left changed
+    #[arg(long, conflicts_with_all = ["elevators", "dry_run"])]
+    pub(crate) restore: bool,
+    /// Where the journal of what was there is kept
+    #[arg(long, value_name = "FOLDER", default_value = "/var/lib/blksched")]
+    pub(crate) journal: PathBuf,
+    /// Waits for the end of a trial, and restores if need be
+    #[arg(long, hide = true, value_name = "FILE")]
+    pub(crate) watchdog: Option<PathBuf>,
+}
+
+const EXAMPLES: &str = "\
+Needs root and tracefs. Periods come in an order drawn block by block; figures are compared within blocks by the
+statistics of compare. All settings are given back at the end, on Ctrl-C, on kill, by a second process after kill -9,
+and by --restore after a reboot. Something else that changes a setting meanwhile ends the trial, and keeps what it set.
+
+Examples:
+  blksched trial sda --elevators mq-deadline,bfq --dry-run
+  blksched trial sda --elevators mq-deadline,bfq --every 30s --for 20min --abort-if 'p99 read > 500ms for 20s'
+  blksched trial nvme0n1 --elevators none,mq-deadline:nr_requests=64:wbt_lat_usec=0,kyber:read_lat_nsec=1000000
+  blksched trial --restore                           after a power cut in the middle of one
+
+Exit codes: 0 done; 1 ended by a guard, by a signal or by another's change; 2 refused.";
+
+/// A time, as anywhere else or in minutes.
+fn some_minutes(text: &str) -> Result<Span, String> {
+    if let Some(minutes) = text.strip_suffix("min") {
+        let minutes = minutes.trim().parse::<u64>().ok().filter(|minutes| (1..=100_000).contains(minutes));
+        return minutes
+            .map(|minutes| Span::from_secs(60 * minutes))
+            .ok_or_else(|| format!("`{text}`: expected as in 20min"));
+    }
+    let span = text.parse::<Span>().map_err(|error| format!("{error}, or minutes as in 20min"))?;
+    let most = Span::from_secs(60 * 100_000);
+    if span <= most { Ok(span) } else { Err(format!("`{text}`: expected at most {most}")) }
+}
+
+pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
+    if let Some(journal) = &arguments.watchdog {
+        return watchdog::wait(journal);
+    }
+    if arguments.restore {
+        return watchdog::restore_all(&arguments.journal, arguments.disk.as_deref());
+    }
+    let Some(name) = arguments.disk.as_deref() else {
+        return Err(Failure::Input(
+            "trial: which disk? as in `blksched trial sda --elevators mq-deadline,bfq`".to_owned(),
+        ));
+    };
+    let name = name.strip_prefix("/dev/").unwrap_or(name);
+    let devices = crate::record::machine::read("/".as_ref(), &[name.to_owned()]).map_err(Failure::Input)?;
+    disk::refuse(name)?;
+    let arms = arms(arguments, name)?;
+    let plan = plan(arms.len(), arguments.every, arguments.length, arguments.settle, arguments.seed);
+    let plan = plan.map_err(Failure::Input)?;
+    let mut files = QueueFiles::of(name);
+    let saved = Saved::read(&mut files).map_err(Failure::Outside)?;
+    output::print(&told(name, &arms, &plan, &saved, arguments))?;
+    if arguments.dry_run {
+        return Ok(());
+    }
+    confirm(arguments, name)?;
+    let journal = Journal { disk: name.to_owned(), process: std::process::id(), saved: saved.clone() };
+    // First who gives back, then the tracer's instance, the journal, the first switch: a kill at any moment is covered.
+    let watchdog = watchdog::start(&journal.path(&arguments.journal))?;
+    let mut machine = files.watched(&devices).map_err(Failure::Outside)?;
+    let written = journal.write(&arguments.journal)?;
+    let tell = &mut |nth: usize, arm: usize| {
+        let of = plan.blocks.len() * arms.len();
+        crate::output::warn(&format!("period {} of {of}: {}", nth + 1, arms[arm]));
+    };
+    let sat = conduct(&plan, &arms, &arguments.abort_if, &saved, &mut machine, tell);
+    let lost = machine.lost();
+    drop(machine);
+    if sat.restored.is_ok() {
+        std::fs::remove_file(&written).map_err(|error| Failure::Outside(format!("{}: {error}", written.display())))?;
+    }
+    watchdog.end();
+    output::print(&report::text(name, &arms, &sat, lost))?;
+    if let Err(why) = &sat.restored {
+        return Err(Failure::Outside(format!("{why}; `blksched trial --restore` tries again")));
+    }
+    match sat.finish {
+        Finish::Whole | Finish::Clear => Ok(()),
+        other => Err(Failure::Outside(report::ended(&other, &arms))),
+    }
+}
+
+fn arms(arguments: &TrialArguments, name: &str) -> Result<Vec<LiveArm>, Failure> {
+    let arms: Result<Vec<LiveArm>, String> = arguments.elevators.iter().map(|word| LiveArm::parse(word)).collect();
+    let arms = arms.map_err(Failure::Input)?;
+    let offered = disk::schedulers(name)?;
+    if let Some(other) = arms.iter().find(|arm| !offered.contains(&arm.scheduler)) {
+        let near = blksched_text::did_you_mean(&other.scheduler, offered.iter().map(String::as_str));
+        let all = offered.join(", ");
+        return Err(Failure::Input(format!(
+            "{name} has no scheduler `{}`: expected one of {all}{near}",
+            other.scheduler
+        )));
+    }
+    Ok(arms)
+}
+
+/// What is about to be done.
+fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments: &TrialArguments) -> String {
+    let words: Vec<String> = arms.iter().map(ToString::to_string).collect();
+    let mut text = format!(
+        "{name} (now {}): {} take turns, {} periods of {}, of which the first {} are left out: {:.0} minutes at most.\n",
+        saved.scheduler(),
+        words.join(" and "),
+        plan.blocks.len() * arms.len(),
+        plan.every,
+        plan.settle,
+        plan.length().as_secs_f64() / 60.0
+    );
+    text += &format!("On it: {}.\n", disk::on_it(name));
+    for guard in &arguments.abort_if {
+        text += &format!("Ends if {guard}.\n");
+    }
+    if arguments.dry_run {
+        let block = |block: &Vec<usize>| block.iter().map(|arm| words[*arm].clone()).collect::<Vec<_>>().join(", ");
+        text += &format!("Order: {}.\n", plan.blocks.iter().map(block).collect::<Vec<_>>().join("; "));
+        text += "Given back at the end, in this order, where it reads otherwise:\n";
+        for (place, value) in &saved.0 {
+            text += &format!("  {} = {value}\n", place.path());
+        }
+    }
+    text
+}
+
+fn confirm(arguments: &TrialArguments, name: &str) -> Result<(), Failure> {
+    if arguments.yes {
+        return Ok(());
+    }
+    eprint!("Switch the scheduler of {name} meanwhile? [y/N] ");
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure::Outside("nothing was done: it was not confirmed (--yes does)".to_owned())),
+    }
+}

@@ -1,0 +1,106 @@
+//! The journal: what was there before the first switch, in a file that outlives the trial.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use blksched_lab::live::{Place, Saved};
+
+use crate::failure::Failure;
+
+const HEAD: &str = "blksched trial 1";
+
+/// What is needed to give everything back.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Journal {
+    pub disk: String,
+    /// The trial's process.
+    pub process: u32,
+    pub saved: Saved,
+}
+
+impl Journal {
+    /// Writes a new one, to the disk, before anything is changed; fails if there is one of the same disk.
+    pub fn write(&self, folder: &Path) -> Result<PathBuf, Failure> {
+        let path = self.path(folder);
+        let outside = |error: std::io::Error| match error.kind() {
+            ErrorKind::AlreadyExists => Failure::Input(format!(
+                "{}: a trial of {} is under way, or was cut off: `blksched trial --restore` gives back what was there",
+                path.display(),
+                self.disk
+            )),
+            _ => Failure::Outside(format!("{}: {error}", path.display())),
+        };
+        fs::create_dir_all(folder).map_err(outside)?;
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(outside)?;
+        let written = file.write_all(self.text().as_bytes()).and_then(|()| file.sync_all());
+        written.and_then(|()| File::open(folder)?.sync_all()).map_err(|error| {
+            drop(fs::remove_file(&path));
+            outside(error)
+        })?;
+        Ok(path)
+    }
+
+    /// Where it is to be.
+    pub fn path(&self, folder: &Path) -> PathBuf {
+        folder.join(format!("trial-{}", self.disk))
+    }
+
+    fn text(&self) -> String {
+        let settings = self.saved.0.iter().map(|(place, value)| format!("{}={value}\n", place.path()));
+        format!("{HEAD}\n{}\n{}\n{}end\n", self.disk, self.process, settings.collect::<String>())
+    }
+
+    /// Reads one. `None` if its end is missing: then it was not yet whole, and nothing had been changed.
+    pub fn read(path: &Path) -> Result<Option<Journal>, Failure> {
+        let text =
+            fs::read_to_string(path).map_err(|error| Failure::Outside(format!("{}: {error}", path.display())))?;
+        Journal::parse(&text).map_err(|line| Failure::Input(format!("{}: line {line}: not as written", path.display())))
+    }
+
+    fn parse(text: &str) -> Result<Option<Journal>, usize> {
+        let Some(text) = text.strip_suffix("end\n") else { return Ok(None) };
+        let mut lines = text.lines();
+        if lines.next() != Some(HEAD) {
+            return Err(1);
+        }
+        let disk = lines.next().filter(|name| !name.is_empty() && !name.contains('/')).ok_or(2usize)?.to_owned();
+        let process = lines.next().and_then(|line| line.parse().ok()).ok_or(3usize)?;
+        let setting = |(nth, line): (usize, &str)| {
+            let known = line.split_once('=').filter(|(path, _)| !path.contains(".."));
+            known.map(|(path, value)| (Place::of_path(path), value.to_owned())).ok_or(nth + 4)
+        };
+        let saved = lines.enumerate().map(setting).collect::<Result<Vec<_>, usize>>()?;
+        Ok(Some(Journal { disk, process, saved: Saved(saved) }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use blksched_testkit::Folder;
+
+    fn journal() -> Journal {
+        let saved = [("scheduler", "bfq"), ("iosched/slice_idle", "8"), ("nr_requests", "256")];
+        let saved = saved.map(|(path, value)| (Place::of_path(path), value.to_owned())).to_vec();
+        Journal { disk: "sda".to_owned(), process: 12, saved: Saved(saved) }
+    }
+
+    #[test]
+    fn it_comes_back_and_there_is_one_for_each_disk() {
+        let folder = Folder::new();
+        let path = journal().write(&folder).unwrap();
+        assert_eq!(Journal::read(&path).unwrap(), Some(journal()));
+        assert!(format!("{:?}", journal().write(&folder).unwrap_err()).contains("trial --restore"));
+    }
+
+    #[test]
+    fn half_a_journal_is_none_and_a_wrong_one_is_refused() {
+        let text = journal().text();
+        for end in 0..text.len() {
+            assert_eq!(Journal::parse(&text[..end]), Ok(None), "{end}");
+        }
+        assert_eq!(Journal::parse(&text.replace("trial 1", "trial 2")), Err(1));
+        assert_eq!(Journal::parse(&text.replace("iosched/slice_idle=", "../x=")), Err(5));
+    }
+}

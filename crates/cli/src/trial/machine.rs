@@ -1,0 +1,253 @@
+//! The one place that touches the machine: a queue's files in sysfs, and what tracefs tells of its I/O.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use blksched::{Instant, Span};
+use blksched_lab::live::{LiveIo, LiveKind, LiveMachine, LiveTick, Place};
+use blksched_traces::machine::Machine;
+use blksched_traces::tracefs::{TracefsEvent, TracefsLine, events};
+
+use crate::record::tracefs::{Instance, drain};
+
+/// How often the kernel's buffers are emptied.
+const EVERY: Duration = Duration::from_millis(50);
+/// The buffer of each CPU \[MiB\]: two events for each I/O.
+const BUFFER: u32 = 16;
+
+/// Becomes true at a signal that asks for the end.
+pub(super) fn signals() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+        // Where signals are not available, none can be noticed; the second process then gives everything back.
+        let _ = signal_hook::flag::register(signal, flag.clone());
+    }
+    flag
+}
+
+/// The files of a queue, and its I/O if it is watched.
+pub(super) struct QueueFiles {
+    disk: PathBuf,
+    began: std::time::Instant,
+    eyes: Option<Eyes>,
+}
+
+/// What is known of the I/O.
+struct Eyes {
+    /// Closed before the instance is removed, which cannot be while somebody reads it.
+    pipe: File,
+    instance: Instance,
+    stop: Arc<AtomicBool>,
+    /// The end of a line that is not whole yet.
+    rest: Vec<u8>,
+    waiting: Waiting,
+    done: Vec<LiveIo>,
+    pressure: Option<(Instant, u64)>,
+}
+
+/// The I/Os that are not done, by their last sector's successor.
+#[derive(Default)]
+struct Waiting(BTreeMap<u64, WaitingIo>);
+
+struct WaitingIo {
+    task: String,
+    kind: LiveKind,
+    bytes: u32,
+    /// The tracer's time \[us\].
+    at_us: u64,
+    /// When we saw it.
+    seen: Instant,
+}
+
+impl Waiting {
+    /// A line of the trace, read at `now`: the I/Os that it ends.
+    ///
+    /// An I/O ends with the request that covers its last sector, so that a merged one ends with its request, and a
+    /// split one with its last part.
+    fn take(&mut self, line: TracefsLine, now: Instant) -> Vec<LiveIo> {
+        let (first, end) = (line.sector, line.sector + u64::from(line.sectors));
+        match line.event {
+            TracefsEvent::BioQueue => {
+                let kind = kind_of(&line.rwbs).filter(|_| line.sectors > 0);
+                let io = |kind| WaitingIo {
+                    task: line.task,
+                    kind,
+                    bytes: line.sectors * 512,
+                    at_us: line.time_us,
+                    seen: now,
+                };
+                self.0.extend(kind.map(io).map(|io| (end, io)));
+                Vec::new()
+            }
+            TracefsEvent::Complete if line.sectors > 0 && kind_of(&line.rwbs).is_some() => {
+                let ends: Vec<u64> = self.0.range(first + 1..=end).map(|(end, _)| *end).collect();
+                let done = |io: WaitingIo| {
+                    let waited = Span::from_us(line.time_us.saturating_sub(io.at_us));
+                    LiveIo { task: io.task, kind: io.kind, bytes: io.bytes, waited }
+                };
+                ends.iter().filter_map(|end| self.0.remove(end)).map(done).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// What blkparse's letters mean; `None` for flushes and discards.
+fn kind_of(rwbs: &str) -> Option<LiveKind> {
+    match rwbs.trim_start_matches('F').as_bytes() {
+        [b'R', ..] => Some(LiveKind::Read),
+        [b'W', rest @ ..] if rest.contains(&b'S') => Some(LiveKind::SyncWrite),
+        [b'W', ..] => Some(LiveKind::Write),
+        _ => None,
+    }
+}
+
+impl QueueFiles {
+    pub fn of(disk: &str) -> QueueFiles {
+        QueueFiles { disk: Path::new("/sys/block").join(disk), began: std::time::Instant::now(), eyes: None }
+    }
+
+    /// The same, and its I/O is watched from now on.
+    pub fn watched(mut self, machine: &Machine) -> Result<QueueFiles, String> {
+        let instance = Instance::open(BUFFER, machine, &["block_bio_queue", "block_rq_complete"])?;
+        let pipe = instance.pipe()?;
+        instance.turn(true)?;
+        let (rest, done, stop) = (Vec::new(), Vec::new(), signals());
+        self.eyes = Some(Eyes { pipe, instance, stop, rest, waiting: Waiting::default(), done, pressure: None });
+        Ok(self)
+    }
+
+    /// How many events did not fit into the kernel's buffers.
+    pub fn lost(&self) -> u64 {
+        self.eyes.as_ref().map_or(0, |eyes| eyes.instance.lost())
+    }
+
+    fn path(&self, place: &Place) -> PathBuf {
+        self.disk.join("queue").join(place.path())
+    }
+
+    fn time(&self) -> Instant {
+        Instant::ZERO + Span::from(self.began.elapsed())
+    }
+
+    /// Reads what the tracer has.
+    fn look(&mut self) -> Result<(), String> {
+        // Read first: what was seen before and is not in flight now is done, even if its event was lost.
+        let is_idle = fs::read_to_string(self.disk.join("inflight"))
+            .is_ok_and(|text| text.split_whitespace().all(|number| number == "0"));
+        let now = self.time();
+        let Some(eyes) = &mut self.eyes else { return Ok(()) };
+        drain(&mut eyes.pipe, &mut eyes.rest)?;
+        let whole = eyes.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let lines: Vec<u8> = eyes.rest.drain(..whole).collect();
+        // A line in which events were lost is none of ours.
+        for line in events(&lines[..], Path::new("trace_pipe")).flatten() {
+            eyes.done.extend(eyes.waiting.take(line, now));
+        }
+        if is_idle {
+            eyes.waiting.0.retain(|_, io| io.seen >= now);
+        }
+        Ok(())
+    }
+}
+
+impl LiveMachine for QueueFiles {
+    fn read(&mut self, place: &Place) -> Result<String, String> {
+        let path = self.path(place);
+        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = text.trim();
+        if *place != Place::Scheduler {
+            return Ok(text.to_owned());
+        }
+        let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+        chosen.map(str::to_owned).ok_or_else(|| format!("{}: `{text}`: none is chosen", path.display()))
+    }
+
+    fn write(&mut self, place: &Place, value: &str) -> Result<(), String> {
+        // What was submitted before the change is known to be so.
+        self.look()?;
+        let path = self.path(place);
+        fs::write(&path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
+    }
+
+    fn knobs(&mut self) -> Vec<String> {
+        let entries = fs::read_dir(self.disk.join("queue/iosched")).into_iter().flatten().flatten();
+        let writable =
+            entries.filter(|entry| entry.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o200 != 0));
+        writable.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    }
+
+    fn now(&mut self) -> Instant {
+        self.time()
+    }
+
+    fn watch(&mut self, span: Span) -> Result<LiveTick, String> {
+        let end = self.time() + span;
+        let is_stopped = |eyes: &Option<Eyes>| eyes.as_ref().is_none_or(|eyes| eyes.stop.load(Ordering::Relaxed));
+        while self.time() < end && !is_stopped(&self.eyes) {
+            std::thread::sleep(EVERY.min(Duration::from_nanos(end.since(self.time()).as_ns())));
+            self.look()?;
+        }
+        let (now, stop) = (self.time(), is_stopped(&self.eyes));
+        let Some(eyes) = &mut self.eyes else { return Err("the disk is not watched".to_owned()) };
+        let full = fs::read_to_string("/proc/pressure/io").ok().and_then(|text| full_us(&text));
+        let before = std::mem::replace(&mut eyes.pressure, full.map(|full| (now, full)));
+        let psi_full = before.zip(full).map(|((at, before), full)| {
+            full.saturating_sub(before) as f64 / (now.since(at).as_ns().max(1) as f64 / 1e3)
+        });
+        let oldest = eyes.waiting.0.values().map(|io| io.seen).min();
+        Ok(LiveTick { done: std::mem::take(&mut eyes.done), oldest, psi_full, stop })
+    }
+}
+
+/// The total of `full` in a file of PSI \[us\].
+fn full_us(text: &str) -> Option<u64> {
+    let line = text.lines().find(|line| line.starts_with("full "))?;
+    line.split_whitespace().find_map(|word| word.strip_prefix("total=")?.parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(lines: &str) -> Vec<(String, &'static str, u64)> {
+        let mut waiting = Waiting::default();
+        let taken =
+            events(lines.as_bytes(), Path::new("t")).flat_map(|line| waiting.take(line.unwrap(), Instant::ZERO));
+        taken.map(|io| (io.task, io.kind.name(), io.waited.as_ns() / 1000)).collect()
+    }
+
+    #[test]
+    fn an_io_ends_with_the_request_that_covers_its_last_sector() {
+        let text = "\
+              db-12      [000] d..1.     1.000000: block_bio_queue: 8,0 R 100 + 8 [db]
+              db-12      [000] d..1.     1.000100: block_bio_queue: 8,0 R 108 + 8 [db]
+             log-13      [001] d..1.     1.000200: block_bio_queue: 8,0 WS 500 + 16 [log]
+          <idle>-0       [000] d.h1.     1.001000: block_rq_complete: 8,0 R () 100 + 16 none,0,0 [0]
+          <idle>-0       [000] d.h1.     1.002000: block_rq_complete: 8,0 WS () 500 + 8 none,0,0 [0]
+          <idle>-0       [000] d.h1.     1.003000: block_rq_complete: 8,0 WS () 508 + 8 none,0,0 [0]
+";
+        let of = |task: &str, kind, us| (task.to_owned(), kind, us);
+        assert_eq!(ends(text), [of("db", "read", 1000), of("db", "read", 900), of("log", "sync-write", 2800)]);
+    }
+
+    #[test]
+    fn letters_are_kinds_and_flushes_and_discards_are_none() {
+        let kinds =
+            ["R", "RA", "W", "WS", "WSM", "FWFS", "FF", "DS", "N"].map(|rwbs| kind_of(rwbs).map(LiveKind::name));
+        let (read, write, sync) = (Some("read"), Some("write"), Some("sync-write"));
+        assert_eq!(kinds, [read, read, write, sync, sync, sync, None, None, None]);
+    }
+
+    #[test]
+    fn pressure_is_read_as_the_kernel_writes_it() {
+        let text =
+            "some avg10=0.00 avg60=0.12 avg300=0.75 total=1980592653\nfull avg10=0.00 avg60=0.00 total=603354828\n";
+        assert_eq!((full_us(text), full_us("some total=1\n")), (Some(603_354_828), None));
+    }
+}

@@ -1,0 +1,104 @@
+//! What a trial found, as text.
+
+use blksched_lab::live::{Finish, LiveArm, LiveContrast, LiveVerdict, Sitting};
+use blksched_measure::Cell;
+
+use crate::output::{TableStyle, paragraph, render, words};
+
+/// Of whom.
+fn whose(one: &LiveContrast) -> String {
+    let (task, kind) = &one.stream;
+    format!("{} {}", task.as_deref().unwrap_or("all"), kind.name())
+}
+
+/// Why a trial ended before its time.
+pub(super) fn ended(finish: &Finish, arms: &[LiveArm]) -> String {
+    match finish {
+        Finish::Whole => "all periods were measured".to_owned(),
+        Finish::Clear => "ended early, as it is clear".to_owned(),
+        Finish::Guarded(guard, arm) => format!("ended under {}: {guard}", arms[*arm]),
+        Finish::Changed(place, was, is) => {
+            format!("ended, as something else set {} from {was} to {is}, which was left so", place.path())
+        }
+        Finish::Stopped => "interrupted".to_owned(),
+        Finish::Failed(why) => format!("ended: {why}"),
+    }
+}
+
+fn sentence(one: &LiveContrast, arms: &[LiveArm], blocks: usize) -> String {
+    let (base, here) = (&arms[0], &arms[one.arm]);
+    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
+    let interval = format!(
+        "95 %: {:+.0} to {:+.0} %, {blocks} pairs of neighbouring periods, p {:.4}",
+        percent(one.paired.low),
+        percent(one.paired.high),
+        one.p
+    );
+    let what = format!("{} of {}", one.figure.trim_end_matches(" ms"), whose(one));
+    match one.is_proven() {
+        true => format!("{here} against {base}: {what} {:+.0} % ({interval}).", percent(one.paired.ratio)),
+        false => format!("{here} against {base}: no difference is proven in {what} ({interval})."),
+    }
+}
+
+/// The answer, and what else is to be known, a sentence each.
+fn sentences(arms: &[LiveArm], sat: &Sitting, lost: u64) -> Vec<String> {
+    let LiveVerdict { blocks, main, drift, .. } = &sat.verdict;
+    let mut said: Vec<String> = main.iter().map(|one| sentence(one, arms, *blocks)).collect();
+    if main.is_empty() {
+        said.push("No verdict: too few I/Os for a p99 in most periods (100 in each are the least).".to_owned());
+    }
+    said.push(format!("How it ended: {}.", ended(&sat.finish, arms)));
+    said.extend(drift.iter().map(|one| {
+        format!(
+            "The load itself differed: {} of {} was {:.2} times as much under {} as under {} (p {:.4}), so that the \
+             settings were not compared under the same load.",
+            one.figure,
+            whose(one),
+            one.paired.ratio,
+            arms[one.arm],
+            arms[0],
+            one.p
+        )
+    }));
+    if sat.left_out > 0 {
+        said.push(format!(
+            "{} blocks were left out: after the settling time the queue still held I/O of the former \
+             setting.",
+            sat.left_out
+        ));
+    }
+    if lost > 0 {
+        said.push(format!("{lost} events of the tracer were lost: latencies are of the rest."));
+    }
+    said.push(match &sat.restored {
+        Ok(()) => "All settings are as they were.".to_owned(),
+        Err(why) => format!("NOT as it was: {why}."),
+    });
+    said
+}
+
+pub(super) fn text(name: &str, arms: &[LiveArm], sat: &Sitting, lost: u64) -> String {
+    let mut text: String = sentences(arms, sat, lost).iter().map(|sentence| paragraph(sentence)).collect();
+    if sat.verdict.contrasts.is_empty() {
+        return text;
+    }
+    let columns = ["setting", "whose", "figure", "first", "here", "ratio", "95 %", "p", "proven"];
+    let mut table = words(&format!("{name}, under its own load"), &columns.map(|column| (column, column)));
+    for one in &sat.verdict.contrasts {
+        let row = [
+            arms[one.arm].to_string(),
+            whose(one),
+            one.figure.to_owned(),
+            format!("{:.2}", one.base),
+            format!("{:.2}", one.here),
+            format!("{:.2}", one.paired.ratio),
+            format!("{:.2}-{:.2}", one.paired.low, one.paired.high),
+            format!("{:.4}", one.p),
+            if one.is_proven() { "yes" } else { "no" }.to_owned(),
+        ];
+        table.row(row.into_iter().map(Cell::from));
+    }
+    text += &render(&table, TableStyle::Text);
+    text
+}
