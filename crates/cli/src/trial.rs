@@ -158,7 +158,8 @@ fn arms(arguments: &TrialArguments, name: &str) -> Result<Vec<LiveArm>, Failure>
 fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments: &TrialArguments) -> String {
     let words: Vec<String> = arms.iter().map(ToString::to_string).collect();
     let mut text = format!(
-        "{name} (now {}): {} take turns, {} periods of {}, of which the first {} are left out: {:.0} minutes at most.\n",
+        "{name} (now {}): {} take turns, {} periods of {}, of which the first {} are left out: {:.0} minutes at \
+         most.\n",
         saved.scheduler(),
         words.join(" and "),
         plan.blocks.len() * arms.len(),

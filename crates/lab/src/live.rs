@@ -8,16 +8,20 @@
 mod conduct;
 mod guard;
 mod judge;
+mod machine;
+mod place;
 mod plan;
 mod settings;
 #[cfg(test)]
 mod simulated;
 
-pub use conduct::{Finish, LiveMachine, LiveTick, Sitting, conduct};
+pub use conduct::{Finish, Sitting, conduct};
 pub use guard::{Guard, GuardedFigure};
 pub use judge::{LiveContrast, LiveVerdict, Look, judge};
+pub use machine::{LiveMachine, LiveTick};
+pub use place::Place;
 pub use plan::{LivePlan, SETTLE, plan};
-pub use settings::{LiveArm, Place, Saved};
+pub use settings::{LiveArm, Saved};
 
 use blksched_measure::Histogram;
 

@@ -3,47 +3,7 @@
 use blksched::{Instant, Span};
 
 use super::judge::{PeriodFigures, is_clear};
-use super::{Guard, LiveArm, LiveIo, LivePlan, LiveVerdict, Look, Place, Saved, judge};
-
-/// The machine whose settings take turns.
-pub trait LiveMachine {
-    /// A setting's value, as it can be written again.
-    ///
-    /// # Errors
-    /// If there is no such setting.
-    fn read(&mut self, place: &Place) -> Result<String, String>;
-
-    /// Sets it.
-    ///
-    /// # Errors
-    /// If the kernel refuses it.
-    fn write(&mut self, place: &Place, value: &str) -> Result<(), String>;
-
-    /// The names of the knobs of the scheduler in use.
-    fn knobs(&mut self) -> Vec<String>;
-
-    /// The time.
-    fn now(&mut self) -> Instant;
-
-    /// Waits for `span`, or less if the trial is to stop.
-    ///
-    /// # Errors
-    /// If the machine can no longer be watched.
-    fn watch(&mut self, span: Span) -> Result<LiveTick, String>;
-}
-
-/// What a short time brought.
-#[derive(Clone, Debug, Default)]
-pub struct LiveTick {
-    /// The I/Os that were done.
-    pub done: Vec<LiveIo>,
-    /// The submission of the oldest one that is not.
-    pub oldest: Option<Instant>,
-    /// The part of the time that PSI calls full.
-    pub psi_full: Option<f64>,
-    /// The trial is to stop: Ctrl-C or a signal.
-    pub stop: bool,
-}
+use super::{Guard, LiveArm, LiveIo, LiveMachine, LivePlan, LiveVerdict, Look, Place, Saved, judge};
 
 /// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -258,7 +218,6 @@ mod tests {
                 found += usize::from(main.paired.p <= 0.05);
                 held += usize::from(main.paired.low <= 1.3 && 1.3 <= main.paired.high);
             }
-            println!("{rough}: found {found}, interval {held} of 60");
             // Twenty pairs cannot always find 30 % in the roughest: the interval must then say so.
             assert!(found >= 57 || rough > 0.2, "{found} of 60 at {rough}");
             assert!(held >= 57, "{held} of 60 at {rough}");

@@ -2,56 +2,18 @@
 //!
 //! **Rule** A switch of the scheduler makes its knobs anew, gives the queue another `nr_requests`, and turns writeback
 //! throttling off or on (`wbt_lat_usec`); so the scheduler is always first, then its knobs, then the queue's files.
-//! `wbt_lat_usec` is only written if it reads otherwise, as any write makes it "on by hand"; and then -1 is tried before
-//! the number, which gives the kernel's own value back.
-//! **Source** docs/behaviour/blk-wbt.md; the kernel's Documentation/ABI/stable/sysfs-block for -1; the rest was observed
-//! on 6.18 (there, -1 is "by hand", too: BFQ no longer turns it off).
+//! `wbt_lat_usec` is only written if it reads otherwise, as any write makes it "on by hand"; and then -1 is tried
+//! before the number, which gives the kernel's own value back.
+//! **Source** docs/behaviour/blk-wbt.md; the kernel's Documentation/ABI/stable/sysfs-block for -1; the rest was
+//! observed on 6.18 (there, -1 is "by hand", too: BFQ no longer turns it off).
 
 use std::fmt;
 
-use super::LiveMachine;
-
-/// A file of a disk's queue; the order is that in which they are written.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Place {
-    /// `queue/scheduler`.
-    Scheduler,
-    /// `queue/iosched/…`.
-    Knob(String),
-    /// `queue/…`.
-    Queue(String),
-}
+use super::{LiveMachine, Place};
 
 /// The queue's files that an arm may change; all of them are saved, as a switch changes some.
 const OF_THE_QUEUE: [&str; 7] =
     ["nr_requests", "read_ahead_kb", "max_sectors_kb", "nomerges", "rq_affinity", "wbt_lat_usec", "iostats"];
-
-impl Place {
-    /// Its path below the disk's `queue`.
-    pub fn path(&self) -> String {
-        match self {
-            Place::Scheduler => "scheduler".to_owned(),
-            Place::Knob(name) => format!("iosched/{name}"),
-            Place::Queue(name) => name.clone(),
-        }
-    }
-
-    /// Whether one number has both names: writing one changes what the other reads.
-    fn is_the_same_knob(&self, other: &Place) -> bool {
-        let (Place::Knob(one), Place::Knob(other)) = (self, other) else { return false };
-        // BFQ's. The order of names writes the coarser one first.
-        ["slice_idle", "slice_idle_us"].iter().all(|name| name == one || name == other)
-    }
-
-    /// The place with this path.
-    pub fn of_path(path: &str) -> Place {
-        match (path, path.strip_prefix("iosched/")) {
-            ("scheduler", _) => Place::Scheduler,
-            (_, Some(knob)) => Place::Knob(knob.to_owned()),
-            _ => Place::Queue(path.to_owned()),
-        }
-    }
-}
 
 /// One of the settings that are compared: `bfq:slice_idle=0:nr_requests=128`.
 #[derive(Clone, Debug, PartialEq, Eq)]
