@@ -199,8 +199,10 @@ impl Stage {
         catalogue: &Catalogue,
     ) -> Result<Contender, Error> {
         let default = || self.of_recorded_kernel(self.kernel_default(scene), catalogue);
-        let own = self.among.elevators.as_ref().map_or(named, |own| own.first());
-        let elevator = own.cloned().unwrap_or_else(default);
+        // Several for one disk are refused below.
+        let own = self.among.elevators.as_ref().map(|own| own.join(",")).filter(|own| !own.is_empty());
+        let named = if self.among.elevators.is_some() { own } else { named.cloned() };
+        let elevator = named.unwrap_or_else(default);
         let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
         if contenders.len() > 1 {
             let several = "expected one scheduler; `blksched compare` runs several";
