@@ -35,6 +35,8 @@ fn trial(folder: &Folder, disk: &Loop, arms: &str, times: [&str; 3]) -> Command 
 fn load(disk: &Loop, time: u32) -> Process {
     let mut fio = Command::new("fio");
     fio.args(["--name=db", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--iodepth=8", "--readonly"]);
+    // Its processes would outlive it: they are sessions of their own.
+    fio.arg("--thread");
     fio.args(["--time_based", "--rate_iops=600", &format!("--runtime={time}"), &format!("--filename={}", disk.0)]);
     Process::spawn(fio.stdout(Stdio::null()).stderr(Stdio::null()))
 }
