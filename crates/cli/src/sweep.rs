@@ -127,7 +127,7 @@ fn check_load(scene: &Scene) -> Result<(), Failure> {
             other => drop(other?),
         }
     }
-    Ok(Stage::load(scene, &OnDisk).map(drop)?)
+    Ok(Stage::load(scene, &OnDisk)?.is_alone_for(&[(true, "a sweep")])?)
 }
 
 /// Two loads are in memory at once: the previous one, being freed, and the next.

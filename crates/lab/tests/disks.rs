@@ -26,6 +26,7 @@ fn two_names_are_two_disks_whatever_was_said_of_them() {
     assert_eq!(described(list, "auto"), "nvme0n1=nvme-ssd, nvme1n1=nvme-ssd");
     let partitions = "[a]\nfilename=/dev/sda1:/dev/sda2\nrw=read\n";
     assert_eq!(described(partitions, "auto"), "hdd-7200", "two partitions are one disk");
+    assert_eq!(described(partitions, "sda1=sata-ssd"), "sata-ssd", "whichever of them is bound");
     let directory = "[a]\nsize=1m\nrw=write\n[b]\nsize=1m\nrw=write\ndirectory=/mnt/usb\n";
     assert_eq!(described(directory, "sda=hdd-7200,/mnt/usb=usb-stick"), "sda=hdd-7200, /mnt/usb=usb-stick");
 }
@@ -96,4 +97,19 @@ fn the_disk_whose_schedulers_are_compared_is_at_the_front_and_the_other_keeps_it
         let (one, other) = (bandwidth(&turned, job), bandwidth(&sdb, job));
         assert!((one / other - 1.0).abs() < 0.02, "job {job}: {one} and {other}");
     }
+}
+
+#[test]
+fn schedulers_that_are_said_for_no_disk_are_not_added_to_anothers() {
+    let under = |words: &str| {
+        let elevators: Vec<String> = words.split(',').map(str::to_owned).collect();
+        let scene = Scene::of_jobs("two.fio", TWO, "sda=hdd-7200,sdb=ide-2002");
+        stage(TWO, "sda=hdd-7200,sdb=ide-2002")
+            .and_then(|stage| stage.under(&elevators, &scene, &Catalogue::builtin()).map_err(|error| error.to_string()))
+            .map(|stage| stage.among.elevators.unwrap_or_default().join(" "))
+    };
+    assert_eq!(under("bfq,none,sdb=kyber").unwrap(), "bfq none");
+    assert_eq!(under("sdb1=kyber,none").unwrap(), "kyber none", "a partition is its disk");
+    let unsaid = under("bfq,none,sdb=kyber,mq-deadline").unwrap_err();
+    assert!(unsaid.contains("sdb has schedulers of its own: expected sdb=bfq"), "{unsaid}");
 }

@@ -92,6 +92,11 @@ fn fits(own: &str, file: &str) -> Option<usize> {
     (device == own || whole_disk(device) == own).then_some(own.len())
 }
 
+/// Whether a file's name is a device's. Files below /dev/shm are in memory on Linux, but are simulated as files.
+pub fn is_device(name: &str) -> bool {
+    name.starts_with("/dev/") && !name.starts_with("/dev/shm/")
+}
+
 /// The disk of a partition, by the kernel's names; another name is itself. `/dev/` in front is left out.
 ///
 /// ```

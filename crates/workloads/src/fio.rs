@@ -303,7 +303,7 @@ impl JobFile {
 
     /// Whether any job uses a file, and not a device. A replayed trace (`read_iolog`) was recorded below its files.
     pub fn uses_files(&self) -> bool {
-        let is_raw = |name: &String| files::is_device(name);
+        let is_raw = |name: &String| files::are_devices(name);
         let is_below = |job: &JobSection| {
             job.settings.files.replay.log.is_some() || job.settings.files.filename.as_ref().is_some_and(is_raw)
         };
@@ -333,7 +333,7 @@ impl JobFile {
     /// ```
     pub fn devices(&self) -> impl Iterator<Item = &str> {
         let names = self.jobs.iter().filter_map(|job| job.settings.files.filename.as_deref());
-        names.filter(|name| files::is_device(name)).flat_map(|names| names.split(':'))
+        names.flat_map(|names| names.split(':')).filter(|name| files::is_device(name))
     }
 
     /// The file system that the job file says, if it says any.

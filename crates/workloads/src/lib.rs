@@ -21,6 +21,6 @@ mod source;
 
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
 pub use cpus::CpuSet;
-pub use disks::{DiskPlace, DiskPlaces, whole_disk};
+pub use disks::{DiskPlace, DiskPlaces, is_device, whole_disk};
 pub use plan::{FileState, FilesPlan, GroupPlan, IoCharacter, JobPlan, MOST_PERCENT, Plan, PlannedFile, in_figures};
 pub use source::{Delivered, Emission, GaveUp, LoneBurst, Source, TakenIo, Trouble};

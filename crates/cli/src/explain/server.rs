@@ -54,6 +54,7 @@ pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> 
         (scene.wbt_lat_usec.is_some(), "--wbt-lat-usec"),
         (scene.host != usual.host, "--host"),
         (scene.fs != usual.fs, "--fs"),
+        (scene.vary.is_some(), "--vary"),
         (arguments.scene.parse_only, "--parse-only"),
     ];
     said.into_iter().find_map(|(said, option)| said.then_some(option))

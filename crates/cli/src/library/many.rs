@@ -39,6 +39,7 @@ pub fn many(scene: &Scene, specs: &[Spec], own: &[Entry], stop: &AtomicBool) -> 
         return Err(Error::of_text("nothing to run: the grid is empty", true));
     };
     let stage = Stage::load(scene, &OnDisk)?;
+    stage.is_alone_for(&[(true, "a grid of runs")])?;
     let length = stage.length(scene, first, 1.0)?;
     let stage = stage.cut(length, scene).for_rows();
     let digest = digest_of(&stage);

@@ -37,6 +37,7 @@ impl Simulation {
     /// If the scene or the scheduler is not understood, or the run stands still.
     pub fn run(scene: &Scene, elevator: Option<&String>, own: &[Entry]) -> Result<Simulation, Error> {
         let stage = Stage::load(scene, &OnDisk)?;
+        stage.is_alone_for(&[(true, "simulate from a program")])?;
         let contender = stage.one_contender(elevator, scene, &Catalogue::builtin().with(own))?;
         let limit = stage.length_once(scene, &contender)?.limit;
         let trial = stage.trial(scene, &contender, limit);

@@ -38,6 +38,7 @@ impl Tuning {
     pub fn new(comparison: Comparison, name: &str, own: &[Entry]) -> Result<Tuning, Error> {
         let catalogue = Catalogue::builtin().with(own);
         let (stage, _) = Stage::load(&comparison.scene, &OnDisk)?.without_logs();
+        stage.is_alone_for(&[(true, "a search from a program")])?;
         let (stage, judge) = Judge::new(&comparison, &catalogue, stage, name)?;
         Ok(Tuning { comparison, stage, judge })
     }

@@ -106,7 +106,12 @@ impl Outcome {
             beside: run.beside.iter().map(|other| (other.name.clone(), other.disk)).collect(),
             host: run.host,
             cpu: run.cpu,
-            capped: run.capped,
+            capped: run
+                .beside
+                .iter()
+                .filter_map(|other| other.capped)
+                .chain(run.capped)
+                .reduce(|one, other| one + other),
             elapsed: run.elapsed,
             finished: run.finished,
             hash: run.hash,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Sector};
 use blksched_disks::{Attached, DiskSpec};
 use blksched_text::nearest;
-use blksched_workloads::{DiskPlaces, whole_disk};
+use blksched_workloads::{DiskPlaces, is_device, whole_disk};
 
 use super::contender::{Contender, contenders};
 use super::default::kernel_default_of;
@@ -38,6 +38,10 @@ pub struct OtherStage {
     pub attached: Option<Attached>,
     /// Why this disk, if the user did not name it.
     pub chosen: Option<String>,
+    /// What is known of earlier predictions on this very disk, in words.
+    pub validated: Option<String>,
+    /// Whether the disk was to be without tails, and has none anyway.
+    pub is_ideal_anyway: bool,
     /// Its scheduler.
     pub contender: Contender,
     /// Whether the user named the scheduler.
@@ -103,14 +107,13 @@ pub(super) fn asked(said: &str, workload: &Workload) -> Result<Vec<AskedDisk>, E
     let mut all: Vec<AskedDisk> = bindings
         .iter()
         .map(|bound| AskedDisk {
-            names: bound.names.iter().map(|(_, name)| plain(name).to_owned()).collect(),
+            names: bound.names.iter().map(|(_, name)| disk_name(name).to_owned()).collect(),
             word: bound.word.to_owned(),
             device: None,
         })
         .collect();
     for device in used.iter().filter(|name| is_device(name)) {
-        let is_known =
-            |disk: &AskedDisk| disk.names.iter().any(|name| name == plain(device) || name == whole_disk(device));
+        let is_known = |disk: &AskedDisk| disk.names.iter().any(|name| name == disk_name(device));
         if !all.iter().any(is_known) {
             let names = vec![whole_disk(device).to_owned()];
             all.push(AskedDisk { names, word: word.to_owned(), device: Some(device.clone()) });
@@ -160,16 +163,16 @@ fn bindings<'t>(said: &'t str, used: &[String]) -> Vec<Binding<'t>> {
 fn is_disk_name(name: &str, used: &[String]) -> bool {
     const KERNEL: [&str; 11] = ["sd", "nvme", "vd", "xvd", "hd", "mmcblk", "md", "dm-", "loop", "nbd", "zram"];
     name.starts_with('/')
-        || used.iter().any(|file| is_device(file) && (plain(file) == name || whole_disk(file) == name))
+        || used.iter().any(|file| is_device(file) && disk_name(file) == disk_name(name))
         || KERNEL.iter().any(|kind| name.starts_with(kind))
 }
 
-fn is_device(name: &str) -> bool {
-    name.starts_with("/dev/") && !name.starts_with("/dev/shm/")
-}
-
-fn plain(name: &str) -> &str {
-    name.strip_prefix("/dev/").unwrap_or(name)
+/// One name for each disk: a partition's is its disk's, and a directory's has no slash at its end.
+fn disk_name(name: &str) -> &str {
+    match name.starts_with('/') && !is_device(name) {
+        true => name.trim_end_matches('/'),
+        false => whole_disk(name),
+    }
 }
 
 /// Each name once, and each used by a job, except that the first disk has whatever is nowhere else.
@@ -179,7 +182,7 @@ fn check(said: &str, bindings: &[Binding<'_>], used: &[String], workload: &Workl
     };
     let mut known: Vec<&str> = Vec::new();
     for (column, name) in bindings.iter().flat_map(|bound| &bound.names) {
-        let disk = whole_disk(name);
+        let disk = disk_name(name);
         if known.contains(&disk) {
             return Err(wrong(*column, name, format!("`{name}` has a disk already: expected each disk once")).into());
         }
@@ -222,6 +225,23 @@ fn check(said: &str, bindings: &[Binding<'_>], used: &[String], workload: &Workl
 /// A disk's place, and the schedulers named for it; `None` for those of no disk in particular.
 type NamedFor = (Option<usize>, Vec<String>);
 
+/// The place of the disk of this name.
+///
+/// # Errors
+/// If no disk has it, with the nearest; `said` is the option as given.
+fn called(name: &str, names: &[&str], said: &str) -> Result<usize, Error> {
+    names.iter().position(|known| *known == disk_name(name)).ok_or_else(|| {
+        let near = nearest(name, names.iter().copied());
+        let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+        let has = match names.iter().all(|name| name.is_empty()) {
+            true => "this run has one disk, without a name".to_owned(),
+            false => format!("the disks of this run are {}", names.join(", ")),
+        };
+        let message = format!("{said}: no disk is called `{name}`{meant} ({has})");
+        WordError::new(Expected::Value, name, message).near(near).into()
+    })
+}
+
 /// The schedulers that were named, by the disk that they are for; the first is for no disk in particular.
 ///
 /// # Errors
@@ -233,25 +253,12 @@ fn by_disk(elevators: &[String], names: &[&str]) -> Result<Vec<NamedFor>, Error>
             all.last_mut().expect("it begins with one").1.push(text.clone());
             continue;
         };
-        let Some(disk) = names.iter().position(|known| *known == plain(name)) else {
-            let near = nearest(name, names.iter().copied());
-            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let has = if names.iter().all(|name| name.is_empty()) {
-                "this run has one disk, without a name: expected schedulers alone, as in bfq,none".to_owned()
-            } else {
-                format!("the disks of this run are {}", names.join(", "))
-            };
-            let message = format!("--elevators {text}: no disk is called `{name}`{meant} ({has})");
-            return Err(WordError::new(Expected::Value, name, message).near(near).into());
-        };
-        match all.iter_mut().find(|(known, _)| *known == Some(disk)) {
-            // The same disk again goes on where it was.
-            Some((_, own)) => own.push(rest.to_owned()),
-            None => all.push((Some(disk), vec![rest.to_owned()])),
-        }
-        let at = all.iter().position(|(known, _)| *known == Some(disk)).expect("it was just added");
-        let last = all.remove(at);
-        all.push(last);
+        let disk = Some(called(name, names, &format!("scheduler {text}"))?);
+        // The same disk again goes on where it was.
+        let at = all.iter().position(|(known, _)| *known == disk);
+        let (_, mut own) = at.map_or((disk, Vec::new()), |at| all.remove(at));
+        own.push(rest.to_owned());
+        all.push((disk, own));
     }
     Ok(all)
 }
@@ -266,17 +273,7 @@ pub(super) struct Chosen {
 /// # Errors
 /// A disk that is not in the run; or several schedulers for more than one disk.
 pub(super) fn chosen(elevators: &[String], vary: Option<&str>, names: &[&str]) -> Result<Chosen, Error> {
-    let of = |name: &str| {
-        names.iter().position(|known| *known == plain(name)).ok_or_else(|| {
-            let near = nearest(name, names.iter().copied());
-            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-            let named = names.iter().all(|name| !name.is_empty());
-            let has = if named { names.join(", ") } else { "one, without a name".to_owned() };
-            let message = format!("--vary {name}: no disk is called `{name}`{meant} (the disks of this run: {has})");
-            Error::from(WordError::new(Expected::Value, name, message).near(near))
-        })
-    };
-    let vary = vary.map(of).transpose()?;
+    let vary = vary.map(|name| called(name, names, &format!("--vary {name}"))).transpose()?;
     let mut by_disk = by_disk(elevators, names)?;
     let for_any =
         by_disk.iter().position(|(disk, _)| disk.is_none()).map(|at| by_disk.remove(at).1).unwrap_or_default();
@@ -293,6 +290,13 @@ pub(super) fn chosen(elevators: &[String], vary: Option<&str>, names: &[&str]) -
         );
         return Err(Error::Input(message));
     }
+    if let (Some(first), Some(_)) = (for_any.first(), by_disk.iter().find(|(disk, _)| *disk == Some(varied))) {
+        return Err(Error::Input(format!(
+            "--elevators {first}: it is not said for which disk, and {0} has schedulers of its own: expected \
+             {0}={first}",
+            names[varied]
+        )));
+    }
     let mut elevators = vec![Vec::new(); names.len()];
     elevators[varied] = for_any;
     by_disk.into_iter().for_each(|(disk, own)| elevators[disk.unwrap_or(varied)].extend(own));
@@ -304,9 +308,10 @@ pub(super) fn scheduler_of(
     named: Option<&String>,
     attached: Option<Attached>,
     disk: &DiskSpec,
+    hardware_queues: Option<u32>,
     catalogue: &Catalogue,
 ) -> Result<Contender, Error> {
-    let default = || kernel_default_of(attached, disk, None).to_owned();
+    let default = || kernel_default_of(attached, disk, hardware_queues).to_owned();
     let mut all = contenders("--elevators", &[named.cloned().unwrap_or_else(default)], &[], catalogue)?;
     match all.len() {
         1 => Ok(all.remove(0)),

@@ -8,7 +8,7 @@ use blksched_disks::{Attached, DiskSpec, IDEAL};
 use blksched_simulate::{Beside, BesideDisk, Length, OtherDisk, Surroundings, Trial};
 use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::replay::Windows;
-use blksched_workloads::{CpuSet, DiskPlaces, GaveUp, GroupPlan, JobPlan, Plan};
+use blksched_workloads::{CpuSet, DiskPlaces, GaveUp, GroupPlan, JobPlan, Plan, whole_disk};
 
 use super::contender::{Contender, contenders};
 use super::default::{PRESENT, kernel_default_of};
@@ -86,8 +86,10 @@ impl Stage {
         let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found.remove(0);
         let mut others = Vec::with_capacity(found.len());
         for ((place, at), found) in (1..).zip(&places.all()[1..]).zip(found) {
-            let FoundDisk { disk, disk_name, attached, chosen, .. } = found;
-            let contender = disks::scheduler_of(None, attached, &disk, &Catalogue::builtin())?;
+            let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found;
+            let queues = scene.host.hardware_queues;
+            let contender = disks::scheduler_of(None, attached, &disk, queues, &Catalogue::builtin())?;
+            let validated = files.validated(&disk_name);
             let (name, first, disk) = (at.name().to_owned(), at.first, Arc::new(disk));
             others.push(OtherStage {
                 name,
@@ -97,6 +99,8 @@ impl Stage {
                 disk_name,
                 attached,
                 chosen,
+                validated,
+                is_ideal_anyway,
                 contender,
                 is_named: false,
             });
@@ -135,7 +139,8 @@ impl Stage {
         }
         for other in &mut self.among.others {
             let named = elevators[usize::from(other.place)].first();
-            other.contender = disks::scheduler_of(named, other.attached, &other.disk, catalogue)?;
+            other.contender =
+                disks::scheduler_of(named, other.attached, &other.disk, scene.host.hardware_queues, catalogue)?;
             other.is_named = named.is_some();
         }
         self.among.elevators = Some(elevators.into_iter().nth(varied).unwrap_or_default());
@@ -144,7 +149,7 @@ impl Stage {
 
     /// Another disk of the run becomes the one whose schedulers are compared.
     fn turn_to(&mut self, other: usize, scene: &Scene, catalogue: &Catalogue) -> Result<(), Error> {
-        let contender = disks::scheduler_of(None, self.attached, &self.disk, catalogue)?;
+        let contender = disks::scheduler_of(None, self.attached, &self.disk, scene.host.hardware_queues, catalogue)?;
         let there = self.among.others.remove(other);
         let here = OtherStage {
             name: core::mem::replace(&mut self.among.name, there.name),
@@ -154,10 +159,11 @@ impl Stage {
             disk_name: core::mem::replace(&mut self.disk_name, there.disk_name),
             attached: core::mem::replace(&mut self.attached, there.attached),
             chosen: core::mem::replace(&mut self.chosen, there.chosen),
+            validated: core::mem::replace(&mut self.validated, there.validated),
+            is_ideal_anyway: core::mem::replace(&mut self.is_ideal_anyway, there.is_ideal_anyway),
             contender,
             is_named: false,
         };
-        self.is_ideal_anyway = scene.tails == Tails::Off && !self.disk.has_tails();
         self.among.others.insert(0, here);
         self.among.others.sort_by_key(|other| other.place);
         Arc::make_mut(&mut self.plan).varied = self.among.place;
@@ -199,14 +205,16 @@ impl Stage {
         catalogue: &Catalogue,
     ) -> Result<Contender, Error> {
         let default = || self.of_recorded_kernel(self.kernel_default(scene), catalogue);
-        // Several for one disk are refused below.
-        let own = self.among.elevators.as_ref().map(|own| own.join(",")).filter(|own| !own.is_empty());
-        let named = if self.among.elevators.is_some() { own } else { named.cloned() };
-        let elevator = named.unwrap_or_else(default);
-        let mut contenders = contenders("--elevator", &[elevator], &scene.set, catalogue)?;
+        const ONE: &str = "expected one scheduler; `blksched compare` runs several";
+        let named = match &self.among.elevators {
+            Some(own) if own.len() > 1 => return Err(Error::Input(format!("--elevator {}: {ONE}", own.join(",")))),
+            Some(own) => own.first(),
+            None => named,
+        };
+        let elevator = named.cloned().unwrap_or_else(default);
+        let mut contenders = contenders("--elevator", std::slice::from_ref(&elevator), &scene.set, catalogue)?;
         if contenders.len() > 1 {
-            let several = "expected one scheduler; `blksched compare` runs several";
-            return Err(Error::Input(format!("--elevator {}: {several}", contenders.len())));
+            return Err(Error::Input(format!("--elevator {elevator}: {ONE}")));
         }
         Ok(contenders.remove(0))
     }
@@ -279,8 +287,9 @@ impl Stage {
         notes.extend(self.among.others.iter().filter_map(|other| other.chosen.clone()));
         notes.extend(self.disk_notes());
         notes.extend(self.workload.notes(&self.plan));
-        if self.is_ideal_anyway {
-            notes.push(format!("--tails off changes nothing: {} has none", self.disk.name));
+        let others = self.among.others.iter().map(|other| (other.is_ideal_anyway, &other.disk));
+        for (_, disk) in others.chain([(self.is_ideal_anyway, &self.disk)]).filter(|(is_ideal, _)| *is_ideal) {
+            notes.push(format!("--tails off changes nothing: {} has none", disk.name));
         }
         let others: Vec<String> =
             self.other_disks.iter().map(|(name, other)| format!("{name} on {}", other.disk.name)).collect();
@@ -294,6 +303,19 @@ impl Stage {
         notes
     }
 
+    /// Raw I/O to the disk that the files' file system is on.
+    fn raw_below_files(&self) -> Option<String> {
+        let first = self.among.names().first().copied().unwrap_or_default().to_owned();
+        let file = self.workload.file.as_ref().filter(|_| self.plan.fs != FsKind::None)?;
+        let device = file.devices().find(|device| first.is_empty() || whole_disk(device) == first)?;
+        Some(format!(
+            "{device} is taken as the disk below the files, and its raw I/O lies over their {}: --disk {}=…,/path=… puts \
+             files in /path on another disk",
+            self.plan.fs,
+            whole_disk(device)
+        ))
+    }
+
     /// Which disks there are, and under which schedulers.
     fn disk_notes(&self) -> Vec<String> {
         let under = |other: &OtherStage| {
@@ -301,15 +323,16 @@ impl Stage {
             format!("{} keeps {}{why}", other.name, other.contender.label())
         };
         let others: Vec<String> = self.among.others.iter().map(under).collect();
+        let mut notes: Vec<String> = self.raw_below_files().into_iter().collect();
         if others.is_empty() {
-            return Vec::new();
+            return notes;
         }
         let Among { name, others: all, .. } = &self.among;
         let (others, other) = (others.join(", "), &all[0].name);
-        let mut notes = vec![format!(
+        notes.push(format!(
             "several disks: {}; schedulers are those of {name}, while {others} (--vary {other} turns it round)",
             self.on_what()
-        )];
+        ));
         let place = |file: &String| !file.starts_with("/dev/");
         let files = self.workload.file.as_ref().map(|file| file.file_names()).unwrap_or_default();
         let first = self.among.names().first().copied().unwrap_or_default().to_owned();
@@ -327,7 +350,10 @@ impl Stage {
         }
         if self.plan.fs != FsKind::None && self.plan.jobs.iter().any(|job| job.disks.iter().any(|disk| *disk > 0)) {
             let fs = self.plan.fs;
-            notes.push(format!("not modelled: a file system on any disk but {first}, which has the {fs}"));
+            notes.push(format!(
+                "not modelled: a file system on any disk but {first}, which has the {fs} (--disk names the first disk \
+                 first)"
+            ));
         }
         notes
     }

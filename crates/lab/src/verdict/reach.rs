@@ -16,6 +16,10 @@ pub fn beyond_reach(measured: &[Arc<Measured>], dir: Dir) -> Option<String> {
 /// spends most of its time inside the disk although the disk had others to choose from.
 fn in_the_disk(measured: &[Arc<Measured>], dir: Dir) -> Option<String> {
     const MOST: f64 = 0.75;
+    // The jobs' times are of all disks, and what a disk holds is of one.
+    if measured.iter().any(|m| m.disk.is_some()) {
+        return None;
+    }
     let parts: Vec<f64> = measured.iter().map(|m| m.total(dir)).map(|t| t.service / t.mean.mean()).collect();
     let least = parts.iter().copied().fold(f64::INFINITY, f64::min);
     let shared = measured.iter().all(|m| m.in_disk > 2.0);

@@ -163,7 +163,8 @@ pub fn sentence(model: &Model, plan: &Plan) -> String {
     let said = |class| if class == LoadClass::FileSystem { of_files(plan) } else { of_class(&known, class) };
     let classes: Vec<String> = LoadClass::of(plan).into_iter().map(said).collect();
     let array = if matches!(model, Model::Raid(_)) { "; arrays: never compared" } else { "" };
-    format!("{start}: {}{array}.", classes.join("; "))
+    let several = if plan.disks.is_empty() { "" } else { "; several disks in one run: never compared" };
+    format!("{start}: {}{array}{several}.", classes.join("; "))
 }
 
 /// "ext4 with syncs, on a disk of constant speed alone: 25 of 28 rates and …".

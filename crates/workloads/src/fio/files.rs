@@ -130,9 +130,11 @@ fn assumed(job: &JobSection) -> Note {
     Note { place: job.settings.place_of(option, &job.place), option, why: why.to_owned() }
 }
 
-/// Files below /dev/shm are in memory on Linux, but are simulated as files.
-pub(super) fn is_device(name: &str) -> bool {
-    name.starts_with("/dev/") && !name.starts_with("/dev/shm/")
+pub(super) use crate::disks::is_device;
+
+/// Whether a value of `filename`, which may name several, names devices alone.
+pub(super) fn are_devices(names: &str) -> bool {
+    names.split(':').all(is_device)
 }
 
 /// What one of `share` files of a clone needs.

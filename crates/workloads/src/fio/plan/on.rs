@@ -4,7 +4,7 @@
 //! in which nothing has been written, or is empty with `fallocate=none`.
 
 use crate::fio::errors::Problem;
-use crate::fio::files::{Files, JobClone, is_device};
+use crate::fio::files::{Files, JobClone, are_devices};
 use crate::fio::layout::{FileExtent, Need};
 use crate::fio::sections::JobSection;
 use crate::fio::settings::{Mix, Preallocated};
@@ -23,7 +23,7 @@ pub(super) fn file_system(jobs: &[JobSection], otherwise: FsKind) -> Result<FsKi
         let place = other.settings.place_of("fs", &other.place);
         return Err(Problem::new(place, title, "one file system for all files of a load".to_owned()));
     }
-    let is_raw = |job: &&JobSection| job.settings.files.filename.as_ref().is_some_and(|name| is_device(name));
+    let is_raw = |job: &&JobSection| job.settings.files.filename.as_ref().is_some_and(|name| are_devices(name));
     let raw = jobs.iter().filter(says).find(is_raw).filter(|_| said != FsKind::None);
     match raw {
         None => Ok(said),
