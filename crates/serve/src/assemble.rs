@@ -149,7 +149,7 @@ fn check(config: &ServerConfig) -> Result<(), ServeError> {
     Ok(())
 }
 
-/// Checks that each disk that the configuration names exists.
+/// Checks that each disk that the configuration names exists, and that all can start.
 fn check_disks(config: &ServerConfig, plans: &[DiskPlan]) -> Result<(), ServeError> {
     let names = || plans.iter().map(|plan| plan.name.as_str());
     for DiskConfig { name, .. } in &config.disks {
@@ -159,11 +159,7 @@ fn check_disks(config: &ServerConfig, plans: &[DiskPlan]) -> Result<(), ServeErr
             return Err(ServeError::Config(why));
         }
     }
-    let finds_depth = |name: &&str| config.of_disk(name).depth == DepthChoice::Auto;
-    match names().find(finds_depth).filter(|_| config.shares == Shares::ByScheduler) {
-        Some(name) => Err(ServeError::Config(format!("disk {name}: {}", DepthChoice::NEEDS_TURNS))),
-        None => Ok(()),
-    }
+    plans.iter().try_for_each(|plan| plan.check(config))
 }
 
 impl DiskPlan {
@@ -190,11 +186,21 @@ impl DiskPlan {
         &self.tenants[tenant].export
     }
 
+    /// Checks what its settings need of each other: at the start, and for an export that is added later.
+    fn check(&self, config: &ServerConfig) -> Result<(), ServeError> {
+        let finds_depth = config.of_disk(&self.name).depth == DepthChoice::Auto;
+        match finds_depth && config.shares == Shares::ByScheduler {
+            true => Err(ServeError::Config(format!("disk {}: {}", self.name, DepthChoice::NEEDS_TURNS))),
+            false => Ok(()),
+        }
+    }
+
     /// Starts its thread.
     ///
     /// # Errors
     /// If it cannot start, or the disk's model does not fit.
     pub fn start(self, config: &ServerConfig, catalogue: &Catalogue) -> Result<Running, ServeError> {
+        self.check(config)?;
         let DiskPlan { name, tenants, layout, model } = self;
         let count = tenants.len();
         let DiskConfig { elevator, knobs, depth: wanted, .. } = config.of_disk(&name);

@@ -2,8 +2,9 @@
 //! struct may change can only be said after reading all of them: nothing but names separates them.
 //!
 //! A file calls another if a method in it calls `self.x()` and `x` is in the other; files that reach one another are
-//! one knot. A struct that had a greater one when this rule reached it may keep it, and must write it down when it
-//! shrinks.
+//! one knot. Not seen: `Self::x(self)`, and calls through a borrowed whole (`cfq.x()`). Structs of one name in one
+//! crate count as one. A struct that had a greater one when this rule reached it may keep it, and must write it down
+//! when it shrinks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,17 @@ fn check_with(tree: &Tree, allowed: &[(&str, &str, usize)]) -> Vec<Finding> {
             methods.calls.push((file, calls));
         }
     }
-    structs.iter().filter_map(|((package, name), methods)| of_struct(package, name, methods, allowed)).collect()
+    let mut found: Vec<Finding> =
+        structs.iter().filter_map(|((package, name), methods)| of_struct(package, name, methods, allowed)).collect();
+    let is_there = |&&(package, name, _): &&(&str, &str, usize)| {
+        structs.contains_key(&(package, name.to_owned())) || !structs.keys().any(|known| known.0 == package)
+    };
+    let first = tree.rust.first();
+    for (package, name, _) in allowed.iter().filter(|known| !is_there(known)) {
+        let message = format!("{package} has no struct {name} with methods: remove it from `ALLOWED`");
+        found.extend(first.map(|file| file.finding(1, "knots", message)));
+    }
+    found
 }
 
 /// Of a crate, and no bench or example, which may have structs of the same names.
@@ -64,6 +75,9 @@ fn of_struct(package: &str, name: &str, methods: &Methods, allowed: &[(&str, &st
     let first = methods.calls.iter().find(|(file, _)| knot.first() == Some(&file.path.as_str()))?.0;
     let short: Vec<&str> = knot.iter().map(|path| path.rsplit('/').next().unwrap_or(path)).collect();
     let message = match known {
+        Some(_) if knot.len() <= MOST => {
+            format!("{name} has a knot of {}, which needs no permission: remove it from `ALLOWED`", knot.len())
+        }
         Some(most) if knot.len() < most => {
             format!("{name} has a knot of {}, no more of {most}: write that down in `ALLOWED`", knot.len())
         }
@@ -214,7 +228,9 @@ mod tests {
         assert_eq!(found(&ring(8, true), &[("disks", "Big", 8)]), [""; 0]);
         assert!(found(&ring(8, true), &[("disks", "Big", 7)])[0].contains("in 8 files"));
         assert!(found(&ring(8, true), &[("disks", "Big", 9)])[0].contains("write that down"));
-        assert!(found(&ring(3, true), &[("disks", "Big", 9)])[0].contains("a knot of 3"));
+        assert!(found(&ring(3, true), &[("disks", "Big", 9)])[0].contains("a knot of 3, which needs no permission"));
+        assert!(found(&ring(6, true), &[("disks", "Big", 6)])[0].contains("needs no permission"));
+        assert!(found(&ring(3, true), &[("disks", "Gone", 9)])[0].contains("no struct Gone"));
     }
 
     #[test]

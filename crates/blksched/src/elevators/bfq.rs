@@ -18,17 +18,17 @@
 //!
 //! | … | file |
 //! |---|---|
-//! | says what is known of a process, and which queues it uses? | `state/context`, `steps/prepare`, `steps/release` |
-//! | says what a queue is? | `state/{queue,sharing}` |
+//! | says what is known of a process, and which queues it uses? | `state/context`, `steps/{prepare,get_queue,exit}` |
+//! | says what a queue is? | `state/{queue,sharing,slice,birth}` |
 //! | orders classes and levels? | `elevators/ioprio`, `priority` |
 //! | orders queues, and lets virtual time pass? | `hierarchy/{entity,service_tree,wf2q}` |
 //! | lets groups share? | `hierarchy/{groups,path,pending}`, `steps/moving` |
-//! | says how much a slice may serve, and what that costs? | `device/budgets`, `decide/feedback`, `steps/budget` |
+//! | says how much a slice may serve, and what that costs? | `device/known`, `decide/feedback`, `steps/budget` |
 //! | keeps the disk for a queue, or gives it to another? | `decide/select`, `steps/{select,expire}`, `decide/pace` |
-//! | idles? | `steps/{idling,symmetry}`, `hierarchy/weights` |
+//! | idles? | `state/idling`, `steps/{idling,timer,symmetry}`, `hierarchy/weights` |
 //! | says how many tags a process may use? | `hierarchy/allowance`, `steps/limit` |
 //! | injects other requests meanwhile? | `state/{injection,waking}`, `steps/{injection,waker}` |
-//! | raises weights, and excludes queues from raising? | `decide/raising`, `steps/{raising,burst}` |
+//! | raises weights, and excludes queues from raising? | `state/{raising,burst}`, `steps/raising` |
 //! | merges and splits queues? | `state/positions`, `steps/{cooperator,merge,split}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/next_request` |
 //! | handles a request, a queue becoming busy, or a completion? | `steps/{arrival,idle_busy_switch,busy,completion}` |

@@ -21,11 +21,11 @@
 //! | orders queues? | `state/service_trees`, `steps/service_tree` |
 //! | shares time between kinds of load? | `state/workload`, `steps/workload` |
 //! | says what a group is, and shares the disk? | `state/{groups,group_tree,vdisktime}`, `steps/{groups,isolation}` |
-//! | says how long a slice is, and what it costs? | `decide/slice_length`, `decide/charge`, `steps/slice` |
+//! | says how long a slice is, and what it costs? | `decide/slice_length`, `decide/charge`, `steps/{slice,charge}` |
 //! | keeps the disk for a queue, or gives it to another? | `decide/select`, `steps/select` |
 //! | dispatches a request, and how many at a time? | `steps/dispatch`, `decide/{depth,async_ramp,async_share}` |
 //! | chooses among a queue's requests? | `elevators/next_request`, `steps/fifo` |
-//! | idles? | `decide/idle_window`, `steps/{idle,group_idle,timer}` |
+//! | idles? | `state/active`, `decide/idle_window`, `steps/{idle,group_idle,timer}` |
 //! | knows each process's think time? | `state/think` |
 //! | finds cooperators, and merges queues? | `state/{positions,cooperation}`, `steps/{cooperator,merge_split}` |
 //! | preempts? | `decide/preempt`, `steps/preempt` |

@@ -14,7 +14,7 @@ use crate::request::{Bio, Fragment, RequestId, Tag};
 
 /// Something that waits for a flush.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Wish {
+pub(super) enum FlushWaiter {
     /// A bare flush.
     Bare(Tag),
     /// A bio whose data is sent when the flush has completed.
@@ -26,25 +26,25 @@ pub(super) enum Wish {
 /// Requested flushes and the one in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
-    pub(super) run_asked: Vec<Wish>,
+    pub(super) pending: Vec<FlushWaiter>,
     pub(super) running: Option<RequestId>,
-    pub(super) covered: Vec<Wish>,
+    pub(super) covered: Vec<FlushWaiter>,
 }
 
 impl Flushes {
     /// Whether there is nothing to flush and no flush in flight.
     pub(super) fn is_idle(&self) -> bool {
-        self.run_asked.is_empty() && self.running.is_none()
+        self.pending.is_empty() && self.running.is_none()
     }
 
     pub(super) fn after(&mut self, bios: Fragment) {
-        self.run_asked.push(Wish::After(bios));
+        self.pending.push(FlushWaiter::After(bios));
     }
 
     /// The device returned the flush untried.
     pub(super) fn try_again(&mut self, rq: RequestId) {
         assert_eq!(self.running.take(), Some(rq));
-        self.covered.append(&mut self.run_asked);
-        core::mem::swap(&mut self.covered, &mut self.run_asked);
+        self.covered.append(&mut self.pending);
+        core::mem::swap(&mut self.covered, &mut self.pending);
     }
 }

@@ -73,3 +73,20 @@ fn come_and_go(server: &Server, folder: &Folder, b: &str) {
     export(&["resize", "m", "1M"]).unwrap();
     assert_eq!(server.open("m").opened.export.size, 1 << 20);
 }
+
+#[test]
+fn an_export_added_on_a_new_disk_is_refused_what_a_start_would_be() {
+    let server = Server::start(&[
+        "--shares",
+        "scheduler",
+        "--depth",
+        "auto",
+        "--disk",
+        "first,depth=4",
+        "--export",
+        "a=mem:1M,disk=first",
+    ]);
+    let said = server.ctl(&["export", "add", "b=mem:1M,disk=second"]).unwrap_err();
+    assert!(said.contains("disk second") && said.contains("depth"), "{said}");
+    server.ctl(&["export", "add", "c=mem:1M,disk=first"]).unwrap();
+}

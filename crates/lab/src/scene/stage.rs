@@ -309,8 +309,8 @@ impl Stage {
         let file = self.workload.file.as_ref().filter(|_| self.plan.fs != FsKind::None)?;
         let device = file.devices().find(|device| first.is_empty() || whole_disk(device) == first)?;
         Some(format!(
-            "{device} is taken as the disk below the files, and its raw I/O lies over their {}: --disk {}=…,/path=… puts \
-             files in /path on another disk",
+            "{device} is taken as the disk below the files, and its raw I/O lies over their {}: --disk {}=…,/path=… \
+             puts files in /path on another disk",
             self.plan.fs,
             whole_disk(device)
         ))

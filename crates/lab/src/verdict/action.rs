@@ -272,11 +272,12 @@ impl Action {
     /// were seen for `seen` at most.
     pub fn in_runs_of(mut self, limit: Span, seen: Span) -> Action {
         if seen < Length::MODES && !self.default.finished {
+            let long = Length::MODES + limit.saturating_sub(seen);
             let concerned = |candidate: &&mut Challenger| candidate.scheduler.scheduler == FAVOURS_WHAT_IS_NEW;
             for candidate in self.candidates.iter_mut().filter(concerned) {
                 candidate.forbidden.push(format!(
                     "it favours what is new for up to 25 s, and runs of {limit} do not show what comes after \
-                     (--time 30s does)"
+                     (--time {long} does)"
                 ));
             }
         }

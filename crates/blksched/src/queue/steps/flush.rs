@@ -3,7 +3,7 @@
 //! **In the kernel** `blk_insert_flush`, `blk_flush_complete_seq`.
 
 use crate::explain::Reason;
-use crate::queue::flush::Wish;
+use crate::queue::flush::FlushWaiter;
 use crate::queue::{BlockQueue, Delivery, Listener, Outcome, Submitted};
 use crate::request::{Bio, Carried, Durability, InFlight, Op, RequestId, SubmitterId};
 use crate::time::Instant;
@@ -20,8 +20,8 @@ impl<L: Listener> BlockQueue<L> {
             (_, false) => return self.submit_data(now, &Bio { durability: Durability::default(), ..bio }),
             // Since blk-mq, each holds a slot from start to end.
             (_, true) if self.core.state.config.slots.era().is_some() => return self.submit_data(now, &bio),
-            (Op::Flush, true) => self.flushes.run_asked.push(Wish::Bare(bio.tag)),
-            (_, true) if bio.durability.preflush => self.flushes.run_asked.push(Wish::Before(bio)),
+            (Op::Flush, true) => self.flushes.pending.push(FlushWaiter::Bare(bio.tag)),
+            (_, true) if bio.durability.preflush => self.flushes.pending.push(FlushWaiter::Before(bio)),
             (_, true) => return self.submit_data(now, &bio),
         }
         self.core.explain(now, |_| Reason::FlushAsked { submitter: bio.submitter });
@@ -31,7 +31,7 @@ impl<L: Listener> BlockQueue<L> {
     /// Sends a flush, ahead of everything in the elevator, once the one before it has completed.
     #[inline]
     pub(in crate::queue) fn next_flush(&mut self, now: Instant) -> Option<InFlight> {
-        if self.flushes.run_asked.is_empty() || self.flushes.running.is_some() {
+        if self.flushes.pending.is_empty() || self.flushes.running.is_some() {
             return None;
         }
         self.send_flush(now)
@@ -39,7 +39,7 @@ impl<L: Listener> BlockQueue<L> {
 
     #[cold]
     fn send_flush(&mut self, now: Instant) -> Option<InFlight> {
-        core::mem::swap(&mut self.flushes.run_asked, &mut self.flushes.covered);
+        core::mem::swap(&mut self.flushes.pending, &mut self.flushes.covered);
         let bios = self.flushes.covered.len() as u32;
         self.core.explain(now, |_| Reason::FlushSent { bios });
         let rq = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
@@ -53,14 +53,14 @@ impl<L: Listener> BlockQueue<L> {
         let mut covered = core::mem::take(&mut self.flushes.covered);
         for wish in covered.drain(..) {
             match wish {
-                Wish::Before(bio) if outcome == Outcome::Ok => {
+                FlushWaiter::Before(bio) if outcome == Outcome::Ok => {
                     let durability = Durability { preflush: false, ..bio.durability };
                     self.submit_held(now, Bio { durability, ..bio });
                 }
-                Wish::Bare(tag) | Wish::Before(Bio { tag, .. }) => {
+                FlushWaiter::Bare(tag) | FlushWaiter::Before(Bio { tag, .. }) => {
                     self.core.state.deliveries.push(Delivery::Done { tag, outcome });
                 }
-                Wish::After(bios) => self.finish_bios(bios, outcome),
+                FlushWaiter::After(bios) => self.finish_bios(bios, outcome),
             }
         }
         self.flushes.covered = covered;

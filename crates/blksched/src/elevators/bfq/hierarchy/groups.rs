@@ -115,7 +115,7 @@ impl Hierarchy {
 
     /// Whether the root has another entity next than the one in service. If a group that was left on its tree is both,
     /// no queue preempts the one in service (docs/behaviour/elevators-6.12-6.18.md#amendment-a3).
-    pub(crate) fn root_may_go_on(&self) -> bool {
+    pub(crate) fn root_has_another_next(&self) -> bool {
         self.levels[ROOT].next != self.levels[ROOT].in_service
     }
 

@@ -115,7 +115,7 @@ impl Hierarchy {
         self.active_links.contains(q)
     }
 
-    /// Whether the weights of the queues that are counted differ.
+    /// The weights of the queues that are counted.
     pub(crate) fn weights(&self) -> &Weights {
         &self.weights
     }

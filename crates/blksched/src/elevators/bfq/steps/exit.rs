@@ -1,7 +1,7 @@
 //! A process leaves a queue, or exits.
 //!
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
-//! **In the kernel** `bfq_exit_icq`, `bfq_exit_bfqq`, `bfq_put_cooperator`.
+//! **In the kernel** `bfq_exit_icq`, `bfq_exit_bfqq`.
 
 use crate::elevator::Run;
 use crate::elevators::bfq::data::Bfq;

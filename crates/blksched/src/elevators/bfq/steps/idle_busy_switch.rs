@@ -157,7 +157,7 @@ impl Bfq {
         };
         // A group left on its tree may be next again; then no queue preempts the one in service
         // (docs/behaviour/elevators-6.12-6.18.md#amendment-a3).
-        if self.hierarchy.root_may_go_on() {
+        if self.hierarchy.root_has_another_next() {
             self.expire(call, served, Why::Preempted(why), Until::Now);
         }
     }

@@ -1,9 +1,9 @@
-//! The end of requests, processes and queues: objects without references are released.
+//! The end of requests and queues: objects without references are released.
 //!
 //! **Rule** A queue lives while a process, a planned or a stable merge holds it, one of its requests exists, its weight
 //! is counted, or it is on a service tree or in service.
 //! **Origin** docs/behaviour/elevators-6.1.md#b1.
-//! **In the kernel** `bfq_put_queue`, `bfq_exit_icq`, `bfq_exit_bfqq`, `bfq_put_cooperator`.
+//! **In the kernel** `bfq_put_queue`, `bfq_put_cooperator`.
 
 use crate::elevators::bfq::data::{Bfq, RequestData};
 use crate::elevators::bfq::hierarchy::entity::EntityPlace;
