@@ -186,7 +186,7 @@ fn confirm(arguments: &TrialArguments, name: &str) -> Result<(), Failure> {
     if arguments.yes {
         return Ok(());
     }
-    eprint!("Switch the scheduler of {name} meanwhile? [y/N] ");
+    eprint!("Let these settings of {name} take turns now? [y/N] ");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     match answer.trim() {

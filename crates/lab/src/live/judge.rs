@@ -40,7 +40,7 @@ pub struct LiveContrast {
     pub arm: usize,
     /// Of whom.
     pub stream: Stream,
-    /// `p99 ms`, `mean ms`, `KiB/s`; or a part of the load's mix: `KiB per I/O`, `part of I/Os`.
+    /// `p99 ms`, `mean ms`, `KiB/s`; or a part of the load's mix: `KiB per I/O`, `share of I/Os`.
     pub figure: &'static str,
     /// The first arm's geometric mean over the blocks, in the figure's unit.
     pub base: f64,
@@ -98,7 +98,7 @@ const MIX: [Figure; 2] = [
         let known = period.get(stream).filter(|got| !got.waits.is_empty());
         known.map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / got.waits.count() as f64)
     }),
-    ("part of I/Os", |period, stream, _| {
+    ("share of I/Os", |period, stream, _| {
         let count = |kind| period.get(&(None, kind)).map_or(0, |got| got.waits.count());
         count(stream.1) as f64 / LiveKind::ALL.map(count).iter().sum::<u64>() as f64
     }),

@@ -4,6 +4,9 @@
 //! every so many seconds always in the same arm.
 
 use blksched::Span;
+use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand_pcg::Pcg64Mcg;
 
 /// How long after a switch nothing is counted. Chosen, not measured: a block whose queue still holds I/O of the former
 /// setting then is left out whatever this is. What hangs on it: too short a time mixes the settings, which makes
@@ -53,24 +56,13 @@ pub fn plan(arms: usize, every: Span, length: Span, settle: Span, seed: u64) -> 
             least
         ));
     }
-    let mut state = seed;
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
     let block = |_| {
         let mut order: Vec<usize> = (0..arms).collect();
-        for last in (1..arms).rev() {
-            order.swap(last, below(&mut state, last as u64 + 1) as usize);
-        }
+        order.shuffle(&mut random);
         order
     };
     Ok(LivePlan { blocks: (0..count).map(block).collect(), every, settle })
-}
-
-/// A number below `limit` (splitmix64).
-fn below(state: &mut u64, limit: u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((u128::from(z ^ (z >> 31)) * u128::from(limit)) >> 64) as u64
 }
 
 #[cfg(test)]
