@@ -23,6 +23,7 @@ use crate::verdict::cause::FigureCause;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
 use crate::verdict::goal::Goal;
+use crate::verdict::phases;
 use crate::verdict::processors;
 use crate::verdict::recorded::RecordedComparison;
 use crate::verdict::validation::Validation;
@@ -132,11 +133,14 @@ impl Comparison {
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
+        let about = chosen.or_else(|| action.as_ref()?.candidates.first()).map(|one| &one.scheduler);
+        let phases = about.map_or_else(Vec::new, |subject| phases::phases(&goal, &measured[0], subject));
         let brief = BriefFrom {
             measured: &measured,
             action: action.as_ref(),
             unranked: unranked.as_deref(),
             causes: &causes,
+            phases: &phases,
             lasting: &lasting,
             hangs_on: hangs_on.as_ref(),
             checked: checked(recorded.as_ref(), &validation),
@@ -148,6 +152,7 @@ impl Comparison {
             goal,
             default: measured[0].clone(),
             proposal,
+            phases,
             kept,
             unranked,
             missed,

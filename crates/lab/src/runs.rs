@@ -4,6 +4,7 @@
 //! change or not to be, or the budget ends. Repeated tests give more false positives, so every p-value is multiplied by
 //! the greatest number of tests (Bonferroni).
 
+pub(crate) mod company;
 pub mod cpu;
 pub mod done;
 pub(crate) mod half;

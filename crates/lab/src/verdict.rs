@@ -11,6 +11,7 @@ pub mod goal;
 pub mod halves;
 #[cfg(test)]
 mod null;
+pub mod phases;
 pub mod price;
 pub mod processors;
 pub mod reach;

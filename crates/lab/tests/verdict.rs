@@ -3,11 +3,13 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use blksched::Catalogue;
+use blksched_lab::runs::measured::{CompanyMeasure, WorkMeasure};
 use blksched_lab::scene::{Stage, some_time};
 use blksched_lab::verdict::action::Kept;
 use blksched_lab::verdict::brief::{About, Advice, Brief};
 use blksched_lab::verdict::role::Role;
 use blksched_lab::{Comparison, Error, NoFiles, Scene, Watch};
+use blksched_measure::{Sample, Work};
 use blksched_workloads::host::fs::FsKind;
 
 /// A reader that waits for each block, beside a writer that keeps many in flight.
@@ -173,6 +175,43 @@ fn mistakes_are_data_with_their_place_or_the_nearest_word() {
         (with(&|asked| asked.scene.disk = "/etc/passwd".to_owned()), "/etc/passwd"),
     ] {
         assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn where_jobs_come_and_go_each_phase_has_its_verdict() {
+    let text = JOBS
+        .replace("[backup]", "[writer]\nruntime=6\ntime_based\nstartdelay=0")
+        .replace("bs=4k", "bs=4k\ntime_based\nruntime=30");
+    let of = |text: &str| {
+        let scene = Scene { time: some_time("14s").ok(), ..Scene::of_jobs("my.fio", text, "ide-2002") };
+        let elevators = ["none", "mq-deadline:fifo_batch=1", "bfq"].map(str::to_owned).to_vec();
+        Comparison { elevators, ..Comparison::of(scene, 5) }.answer().unwrap()
+    };
+    let answer = of(&text);
+    let verdict = &answer.verdict;
+    let jobs: Vec<Vec<&str>> =
+        verdict.phases.iter().map(|phase| phase.jobs.iter().map(String::as_str).collect()).collect();
+    assert_eq!(jobs, [vec!["reader", "writer"], vec!["reader"]], "{}", verdict.brief);
+    let [both, alone] = [&verdict.phases[0], &verdict.phases[1]];
+    assert!(both.differs.is_some() && both.is_all, "{both:?}");
+    assert!(alone.differs.is_none() && !alone.is_all, "a reader alone has nothing to wait for: {alone:?}");
+    assert!((0.3..0.6).contains(&both.part) && both.part + alone.part > 0.9, "{both:?} {alone:?}");
+    let line = verdict.brief.lines.iter().find(|(about, _)| *about == About::Phases).expect("it is said");
+    assert!(line.1.contains("while only reader runs, no proven difference"), "{}", line.1);
+    let steady = of(&text.replace("runtime=6\ntime_based", ""));
+    assert!(steady.verdict.phases.is_empty(), "nobody comes or goes: {}", steady.verdict.brief);
+    // What is done in the phases is what is done in the run, and the slowest read of all is in one of them.
+    for measured in &answer.measured {
+        let reads = |company: &CompanyMeasure| company.done[0][Work::Read as usize].clone();
+        let phases: Vec<WorkMeasure> = measured.companies.iter().map(reads).collect();
+        let whole = measured.jobs[0].work(Work::Read).unwrap();
+        for seed in 0..5 {
+            let of = |sample: &Sample| sample.values()[seed];
+            assert_eq!(phases.iter().map(|one| of(&one.ios)).sum::<f64>(), of(&whole.ios), "{}", measured.name);
+            let slowest = phases.iter().map(|one| of(&one.clat[4])).fold(0.0, f64::max);
+            assert!((slowest / of(&whole.clat[4]) - 1.0).abs() < 2e-3, "{}: {slowest}", measured.name);
+        }
     }
 }
 

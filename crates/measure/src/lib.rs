@@ -38,7 +38,7 @@ pub use reasons::{
 pub use record::{
     Completion, DEPTH_BOUNDS, DepthLevels, Direction, Engine, Job, JobId, JobLog, JobRecord, LATENCY_BOUNDS_NS,
     LatencyBuckets, LogColumns, LogKind, LogPlan, LogValue, OnError, Priorities, Rate, RateSummary, Recorder,
-    ReportWishes, Shown, Unified, Work,
+    ReportWishes, Shown, Tally, Unified, Work,
 };
 pub use sample::{Modes, Sample};
 pub use series::{Series, Stretch};

@@ -51,6 +51,17 @@ impl Moments {
         self.squares = self.squares.saturating_add(other.squares);
     }
 
+    /// What came after an earlier copy, whose extremes are known only to lie within these.
+    pub(crate) fn since(&self, earlier: &Moments, (least, greatest): (u64, u64)) -> Moments {
+        Moments {
+            count: self.count.saturating_sub(earlier.count),
+            sum: self.sum.saturating_sub(earlier.sum),
+            squares: self.squares.saturating_sub(earlier.squares),
+            min: least.clamp(self.min, self.max),
+            max: greatest.clamp(self.min, self.max),
+        }
+    }
+
     /// The number of values.
     pub fn count(&self) -> u64 {
         self.count

@@ -9,6 +9,7 @@ mod log;
 mod rate;
 mod recorder;
 mod report;
+mod tally;
 
 pub use buckets::{LATENCY_BOUNDS_NS, LatencyBuckets};
 pub use depth::{DEPTH_BOUNDS, DepthLevels};
@@ -18,6 +19,7 @@ pub use log::{JobLog, LogColumns, LogKind, LogPlan, LogValue};
 pub use rate::{Rate, RateSummary};
 pub use recorder::{Completion, Recorder};
 pub use report::{OnError, Priorities, ReportWishes, Shown, Unified};
+pub use tally::Tally;
 
 use blksched::{Instant, Op, Span};
 

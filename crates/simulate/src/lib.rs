@@ -14,6 +14,7 @@
 //! Nothing here makes decisions: elevators, disks and sources do.
 
 mod beside;
+mod changes;
 mod counted;
 pub mod cpu;
 mod disk_number;
@@ -39,6 +40,7 @@ mod wakes;
 mod world;
 
 pub use beside::{Beside, BesideDisk, BesideFindings};
+pub use changes::Change;
 pub use disk_number::DiskNumber;
 pub use disk_share::DiskShare;
 pub use grid::Grid;

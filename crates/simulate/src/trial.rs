@@ -14,6 +14,7 @@ use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
 use crate::beside::{Beside, BesideDisk, BesideFindings};
+use crate::changes::Change;
 use crate::counted;
 use crate::cpu::{CpuReport, hardware_queue, place};
 use crate::disk_number::DiskNumber;
@@ -65,6 +66,8 @@ pub struct Trial {
 pub struct Findings {
     /// One result per process of the plan, in its order.
     pub jobs: Vec<JobOutcome>,
+    /// Where processes came and went, in order, the first of which is the first to come; empty if they are many.
+    pub changes: Vec<Change>,
     /// The recorded reasons.
     pub reasons: Reasons,
     /// What the disk did.
@@ -96,6 +99,8 @@ pub struct Findings {
 pub struct JobOutcome {
     /// What fio would report.
     pub record: Box<JobRecord>,
+    /// When it submitted its first I/O, if it did.
+    pub came: Option<Instant>,
     /// When it exited, if it did.
     pub exited: Option<Instant>,
     /// What it did by time, by [`Work`](blksched_measure::Work); its ramp is included.
@@ -295,20 +300,36 @@ impl Trial {
                 sum
             })
         };
-        let outcome = |(index, (Finished { mut record, exited, series }, job)): (usize, (Finished, &JobPlan))| {
+        let outcome = |(index, (Finished { mut record, came, exited, series }, job)): (usize, (Finished, &JobPlan))| {
             let trouble = world.trouble(index);
             record.errors = trouble.errors;
             record.error = trouble.gave_up.map_or(0, GaveUp::errno);
             let (share, activity) = (share_of(index, job.submitter), activity_of(job.submitter));
-            JobOutcome { record, exited, series, share, trouble, activity }
+            JobOutcome { record, came, exited, series, share, trouble, activity }
         };
-        let jobs = observer.finish(end).zip(&self.plan.jobs).enumerate().map(outcome).collect();
+        let (finished, changes) = observer.finish(end);
+        let jobs = finished.zip(&self.plan.jobs).enumerate().map(outcome).collect();
         let disk = DiskShare::of(&world, &reasons, elapsed);
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         let (host, cpu) = (world.host().report(), world.cpu_report());
         let work = counted::work(requests, ios, &host);
         let capped = world.queue().held_by_io_max();
-        Findings { jobs, reasons, disk, beside, host, cpu, capped, elapsed, finished, hash, requests, work, issued }
+        Findings {
+            jobs,
+            changes,
+            reasons,
+            disk,
+            beside,
+            host,
+            cpu,
+            capped,
+            elapsed,
+            finished,
+            hash,
+            requests,
+            work,
+            issued,
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use blksched_measure::{
 };
 use blksched_workloads::{JobPlan, Plan, fio};
 
+use crate::changes::{Change, Changes};
 use crate::story::{Happening, SharedOnlooker};
 use crate::world::Observer;
 
@@ -18,6 +19,8 @@ pub(crate) struct TrialObserver {
     exited: Vec<Option<Instant>>,
     /// What each source did by time, by [`Work`], also before its ramp's end.
     series: Vec<[Series; 4]>,
+    /// When they came and went, and what they had done by then.
+    changes: Changes,
     /// The commands that the disk got; `None` unless they are wanted.
     pub(crate) issued: Option<Vec<Command>>,
     /// The observer, if there is one.
@@ -27,6 +30,8 @@ pub(crate) struct TrialObserver {
 /// One job's results.
 pub(crate) struct Finished {
     pub(crate) record: Box<JobRecord>,
+    /// When it submitted its first I/O, if it did.
+    pub(crate) came: Option<Instant>,
     pub(crate) exited: Option<Instant>,
     pub(crate) series: Box<[Series; 4]>,
 }
@@ -42,7 +47,8 @@ impl TrialObserver {
             job.begins.into_iter().for_each(|begins| recorder.started(id, begins));
         }
         let (exited, series) = (vec![None; plan.jobs.len()], vec![<[Series; 4]>::default(); plan.jobs.len()]);
-        TrialObserver { recorder, exited, series, issued: is_told.then(Vec::new), onlooker: None }
+        let changes = Changes::of(plan.jobs.len());
+        TrialObserver { recorder, exited, series, changes, issued: is_told.then(Vec::new), onlooker: None }
     }
 
     /// The same with an observer.
@@ -66,22 +72,26 @@ impl TrialObserver {
         all.map(|series| series.total().ios).sum()
     }
 
-    /// Every job's record, when it exited, if it did, and what it did by time.
-    pub(crate) fn finish(mut self, end: Instant) -> impl Iterator<Item = Finished> {
+    /// Every job's record, when it came and exited, if it did, and what it did by time; and where jobs came and went.
+    pub(crate) fn finish(mut self, end: Instant) -> (impl Iterator<Item = Finished>, Vec<Change>) {
         for (job, exited) in self.exited.iter().enumerate() {
             if exited.is_none() {
                 self.recorder.ended(JobId(job), end);
             }
         }
-        let rest = self.exited.into_iter().zip(self.series);
-        let finished = |(record, (exited, series))| Finished { record, exited, series: Box::new(series) };
-        self.recorder.into_records().zip(rest).map(finished)
+        let (came, changes) = self.changes.into_parts();
+        let rest = came.into_iter().zip(self.exited).zip(self.series);
+        let finished = |(record, ((came, exited), series))| Finished { record, came, exited, series: Box::new(series) };
+        (self.recorder.into_records().zip(rest).map(finished), changes)
     }
 }
 
 impl Observer for TrialObserver {
     fn submitted(&mut self, now: Instant, source: usize, op: Op, _bytes: u64) {
         self.recorder.submitted_of(now, JobId(source), op);
+        if self.changes.awaits(source) {
+            self.changes.comes(now, source, &self.recorder);
+        }
     }
 
     fn completed(&mut self, now: Instant, source: usize, done: &Completion) {
@@ -107,6 +117,7 @@ impl Observer for TrialObserver {
     fn exited(&mut self, now: Instant, source: usize) {
         self.exited[source] = Some(now);
         self.recorder.ended(JobId(source), now);
+        self.changes.goes(now, &self.recorder);
     }
 }
 

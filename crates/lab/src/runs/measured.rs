@@ -6,6 +6,7 @@ use blksched_simulate::DiskShare;
 use blksched_workloads::host::WaitsFor;
 use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
+use crate::runs::company::Company;
 use crate::runs::cpu::CpuMeasure;
 use crate::runs::memory::{self, MemoryMeasure};
 use crate::runs::outcome::{Done, Outcome, ProcessOutcome, Whole};
@@ -62,6 +63,8 @@ pub struct Measured {
     pub memory: Option<MemoryMeasure>,
     /// All reads, and all writes.
     pub totals: [(Dir, Total); 2],
+    /// Which rows ran side by side where jobs come and go, in every run; empty if none does.
+    pub companies: Vec<CompanyMeasure>,
     /// Whether every job of every run ended by itself.
     pub finished: bool,
     /// One per seed.
@@ -149,6 +152,37 @@ pub struct HalfMeasure {
     pub mean: Sample,
 }
 
+/// Rows that ran side by side, and nobody else.
+#[derive(Clone, Debug)]
+pub struct CompanyMeasure {
+    /// The rows, by their places in [`Measured::jobs`].
+    pub rows: Vec<usize>,
+    /// The part of the run in which they did.
+    pub part: Sample,
+    /// What each of them did in that time, by [`Work`].
+    pub done: Vec<[WorkMeasure; 4]>,
+}
+
+impl CompanyMeasure {
+    /// Those that met in every run; `shown` are the rows of the report, by their places in the plan.
+    fn all(shown: &[usize], runs: &[Outcome]) -> Vec<CompanyMeasure> {
+        let Some(first) = runs.first() else { return Vec::new() };
+        let of = |company: &Company| {
+            let rows: Option<Vec<usize>> =
+                company.rows.iter().map(|row| shown.iter().position(|known| known == row)).collect();
+            let same = |run: &'_ Outcome| run.companies.iter().position(|other| other.rows == company.rows);
+            let places: Option<Vec<usize>> = runs.iter().map(same).collect();
+            let met: Vec<&Company> = runs.iter().zip(places?).map(|(run, nth)| &run.companies[nth]).collect();
+            let measure = |nth: usize, work: Work| {
+                WorkMeasure::over(&met.iter().map(|one| &one.done[nth][work as usize]).collect::<Vec<_>>())
+            };
+            let done = (0..company.rows.len()).map(|nth| Work::ALL.map(|work| measure(nth, work))).collect();
+            Some(CompanyMeasure { rows: rows?, part: over(&met, |one| one.part), done })
+        };
+        first.companies.iter().filter_map(of).collect()
+    }
+}
+
 /// All jobs' work in one direction.
 #[derive(Clone, Debug)]
 pub struct Total {
@@ -198,7 +232,10 @@ impl Measured {
             let shares: Vec<AskedAndGiven> = run.jobs.iter().enumerate().map(share).collect();
             fairness(&shares, &together).unwrap_or(f64::NAN)
         };
+        let rows = plan.members_by_row().into_iter().enumerate().filter(shown).map(|(row, _)| row);
+        let companies = CompanyMeasure::all(&rows.collect::<Vec<_>>(), runs);
         Measured {
+            companies,
             name: contender.name.clone(),
             scheduler: contender.choice.entry.name,
             availability: match (contender.choice.is_in_present_kernels(), contender.choice.is_out_of_tree()) {
@@ -390,17 +427,21 @@ impl WorkMeasure {
     /// `None` if no job did anything in this direction in any run.
     fn of(work: Work, row: usize, runs: &[Outcome]) -> Option<WorkMeasure> {
         let done: Vec<&Done> = runs.iter().map(|run| run.rows[row].work(work)).collect();
-        done.iter().any(|done| done.ios > 0).then(|| WorkMeasure {
+        done.iter().any(|done| done.ios > 0).then(|| WorkMeasure::over(&done))
+    }
+
+    fn over(done: &[&Done]) -> WorkMeasure {
+        WorkMeasure {
             sleeps: done.iter().any(|done| done.slept),
-            ios: over(&done, |done| done.ios as f64),
-            bandwidth: over(&done, |done| done.bandwidth),
-            iops: over(&done, |done| done.iops),
-            clat: [0, 1, 2, 3, 4].map(|nth| over(&done, |done| done.clat[nth])),
+            ios: over(done, |done| done.ios as f64),
+            bandwidth: over(done, |done| done.bandwidth),
+            iops: over(done, |done| done.iops),
+            clat: [0, 1, 2, 3, 4].map(|nth| over(done, |done| done.clat[nth])),
             halves: [0, 1].map(|nth| HalfMeasure {
-                iops: over(&done, |done| done.halves[nth].iops),
-                mean: over(&done, |done| done.halves[nth].mean),
+                iops: over(done, |done| done.halves[nth].iops),
+                mean: over(done, |done| done.halves[nth].mean),
             }),
-        })
+        }
     }
 }
 

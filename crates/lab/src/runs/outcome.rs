@@ -2,12 +2,13 @@
 //! that each additional run takes only a few numbers per job.
 
 use blksched::{Dir, Span};
-use blksched_measure::{AskedAndGiven, Cause, Direction, JobRecord, Work};
+use blksched_measure::{AskedAndGiven, Cause, Histogram, JobRecord, Tally, Work};
 use blksched_simulate::cpu::CpuReport;
 use blksched_simulate::{DiskShare, Findings, TraceHash};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::{GaveUp, Plan};
 
+use super::company::{Company, companies};
 use super::half::Half;
 
 /// The figures of one finished run.
@@ -18,6 +19,8 @@ pub struct Outcome {
     pub(crate) rows: Vec<RowOutcome>,
     /// All reads, and all writes.
     pub(crate) totals: [Whole; 2],
+    /// Which rows ran side by side, and what they did meanwhile; empty if nobody came or went.
+    pub(crate) companies: Vec<Company>,
     pub(crate) disk: DiskShare,
     /// The disks beside it, with their names.
     pub(crate) beside: Vec<(String, DiskShare)>,
@@ -102,6 +105,7 @@ impl Outcome {
             jobs: run.jobs.iter().map(process).collect(),
             rows: plan.members_by_row().iter().map(row).collect(),
             totals: Dir::BOTH.map(|dir| Whole::of(dir, &all, run)),
+            companies: companies(plan, run),
             disk: run.disk,
             beside: run.beside.iter().map(|other| (other.name.clone(), other.disk)).collect(),
             host: run.host,
@@ -148,14 +152,23 @@ impl Done {
             bandwidth: record.bandwidth(work),
             iops: record.iops(work),
             slept: direction.slat.mean() > 0.01 * direction.lat.mean(),
-            clat: [
-                latency(direction, |d| d.clat.mean()),
-                percentile(direction, 50.0),
-                percentile(direction, 99.0),
-                percentile(direction, 99.9),
-                latency(direction, |d| d.clat.max().as_ns() as f64),
-            ],
+            clat: latencies(&direction.clat),
             halves,
+        }
+    }
+}
+
+impl Done {
+    /// What was done in part of a run, in so much of its time.
+    pub(super) fn of_tally(tally: &Tally, time: Span) -> Done {
+        let per_second = |amount: u64| amount as f64 / time.as_secs_f64().max(f64::MIN_POSITIVE);
+        Done {
+            ios: tally.ios,
+            bandwidth: per_second(tally.bytes),
+            iops: per_second(tally.ios),
+            slept: false,
+            clat: latencies(&tally.clat),
+            halves: [Half::NOTHING; 2],
         }
     }
 }
@@ -170,8 +183,8 @@ impl Whole {
         Whole {
             bandwidth: run.jobs.iter().map(|job| job.record.bandwidth(work)).sum(),
             ios: direction.ios,
-            mean: latency(direction, |d| d.lat.mean()),
-            p99: percentile(direction, 99.0),
+            mean: if direction.clat.is_empty() { f64::NAN } else { direction.lat.mean() },
+            p99: percentile(&direction.clat, 99.0),
             slept: direction.slat.mean(),
             served: direction.service.count(),
             service: direction.service.sum() as f64,
@@ -181,13 +194,15 @@ impl Whole {
     }
 }
 
-/// The latency of a direction in which nothing completed is unknown, not zero.
-fn latency(direction: &Direction, pick: impl Fn(&Direction) -> f64) -> f64 {
-    if direction.clat.is_empty() { f64::NAN } else { pick(direction) }
+/// Mean, p50, p99, p99.9, max \[ns\]. The latency of a direction in which nothing completed is unknown, not zero.
+fn latencies(clat: &Histogram) -> [f64; 5] {
+    let known = |ns: f64| if clat.is_empty() { f64::NAN } else { ns };
+    let [p50, p99, p999] = [50.0, 99.0, 99.9].map(|percent| percentile(clat, percent));
+    [known(clat.mean()), p50, p99, p999, known(clat.max().as_ns() as f64)]
 }
 
 /// There are too few I/Os if less than one lies beyond the percentile.
-fn percentile(direction: &Direction, percent: f64) -> f64 {
-    let enough = direction.clat.count() as f64 * (100.0 - percent) >= 99.999;
-    if enough { latency(direction, |d| d.clat.percentile(percent).as_ns() as f64) } else { f64::NAN }
+fn percentile(clat: &Histogram, percent: f64) -> f64 {
+    let enough = clat.count() as f64 * (100.0 - percent) >= 99.999;
+    if enough { clat.percentile(percent).as_ns() as f64 } else { f64::NAN }
 }

@@ -11,6 +11,7 @@ use super::cause::FigureCause;
 use super::clones::{families, label};
 use super::contrast::Contrast;
 use super::goal::Goal;
+use super::phases::PhaseVerdict;
 use super::role::Role;
 use super::validation::Validation;
 use crate::runs::measured::{JobMeasure, Measured, TurnedKnob};
@@ -41,6 +42,8 @@ pub struct Verdict {
     pub contrasts: Vec<Vec<Contrast>>,
     /// Why figures differ.
     pub causes: Vec<FigureCause>,
+    /// What is better while which jobs run, where jobs come and go; else empty.
+    pub phases: Vec<PhaseVerdict>,
     /// What such predictions were validated against.
     pub validation: Validation,
     /// Which fitted values of the disk's model it hangs on; `None` if that was not asked, or nothing was fitted.

@@ -9,6 +9,7 @@ use super::cause::FigureCause;
 use super::clones::{by_job, families, label};
 use super::contrast::{Contrast, between, times};
 use super::goal::{Goal, NamedGoal};
+use super::phases::{self, PhaseVerdict};
 use super::reach::beyond_reach;
 use super::role::Role;
 use crate::runs::lasting::Lasting;
@@ -51,6 +52,8 @@ pub enum About {
     Why,
     /// What gets worse.
     Price,
+    /// What holds while some of the jobs run, where jobs come and go.
+    Phases,
     /// What else would have been an answer, and why it is not.
     Other,
     /// How sure it is.
@@ -66,6 +69,7 @@ impl About {
             About::Advice => "advice",
             About::Why => "why",
             About::Price => "price",
+            About::Phases => "by_phase",
             About::Other => "other",
             About::Sure => "how_sure",
             About::Checked => "checked",
@@ -96,6 +100,7 @@ pub(crate) struct BriefFrom<'a> {
     /// Why there is no verdict, if there is none.
     pub(crate) unranked: Option<&'a str>,
     pub(crate) causes: &'a [FigureCause],
+    pub(crate) phases: &'a [PhaseVerdict],
     /// How long each run was at most, and whether that was enough.
     pub(crate) lasting: &'a Lasting,
     pub(crate) hangs_on: Option<&'a Sensitivity>,
@@ -125,6 +130,7 @@ impl BriefFrom<'_> {
             (None, Some(action)) => self.of(action),
         };
         if advice != Advice::NoVerdict {
+            lines.extend(phases::line(self.phases).map(|line| (About::Phases, line)));
             lines.push((About::Sure, self.sure()));
         }
         lines.push((About::Checked, self.checked.clone()));

@@ -34,6 +34,27 @@ impl Counts {
         other.each().for_each(|(bucket, count)| self.add(bucket, count));
     }
 
+    /// What came after an earlier copy.
+    pub(super) fn since(&self, earlier: &Counts) -> Counts {
+        let mut before = earlier.each().peekable();
+        let mut rest = Counts::default();
+        for (bucket, count) in self.each() {
+            while before.next_if(|(other, _)| *other < bucket).is_some() {}
+            let counted = before.next_if(|(other, _)| *other == bucket).map_or(0, |(_, count)| count);
+            if count > counted {
+                rest.add(bucket, count - counted);
+            }
+        }
+        rest
+    }
+
+    /// The least value that may have been counted, and the greatest; zeros if nothing was.
+    pub(super) fn ends(&self) -> (u64, u64) {
+        let mut buckets = self.each().map(|(bucket, _)| bucket);
+        let Some(first) = buckets.next() else { return (0, 0) };
+        (if first == 0 { 0 } else { greatest(first - 1) + 1 }, greatest(buckets.last().unwrap_or(first)))
+    }
+
     fn add(&mut self, bucket: usize, times: u32) {
         let nth = (bucket / LINE).wrapping_sub(self.first);
         let line = match self.index.get(nth) {

@@ -6,7 +6,7 @@ use blksched::{Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use rustc_hash::FxHashMap; // tidy: never iterated
 
 use super::rate::Windows;
-use super::{Engine, Job, JobId, JobLog, JobRecord, Priorities, Shown, Work};
+use super::{Engine, Job, JobId, JobLog, JobRecord, Priorities, Shown, Tally, Work};
 
 /// A finished I/O, as the queue delivers it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +169,15 @@ impl Recorder {
     /// A job's record so far. Runtime and rates are complete once the job has [ended](Recorder::ended).
     pub fn record(&self, job: JobId) -> &JobRecord {
         &self.jobs[job.0].record
+    }
+
+    /// What a job has done so far, by [`Work`]; nothing while its ramp lasts.
+    pub fn tallies(&self, job: JobId) -> [Tally; 4] {
+        let record = self.record(job);
+        if !record.job.report.ramp.is_zero() {
+            return Default::default();
+        }
+        Work::ALL.map(|work| Tally::of(record.work(work)))
     }
 
     /// Every job's record, in the order in which they were added.
