@@ -11,8 +11,8 @@ use blksched_lab::verdict::action::{self, Action, Challenger};
 use blksched_lab::verdict::clones::{JobDifference, by_job};
 use blksched_lab::verdict::contrast::times;
 use blksched_lab::{Comparison, FitSearch, Scene, Watch};
+use blksched_workloads::QUESTIONS;
 use blksched_workloads::host::fs::FsKind;
-use blksched_workloads::{QUESTIONS, builtin};
 use clap::Args;
 
 use super::arguments::effort;
@@ -68,6 +68,10 @@ pub(crate) struct MatrixArguments {
     /// How many threads run at a time [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
+    /// The file system below the workloads' files: ext4, xfs, none (files are regions of the disk) [default: as the
+    /// workload's own job file says, or ext4]
+    #[arg(long, value_name = "NAME", value_parser = FsKind::named)]
+    fs: Option<FsKind>,
     /// Also write every candidate's ratio as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -141,16 +145,27 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          hardware queue, `none` for many). `=`: no scheduler is proven to be 5 % better on the figures that each\n\
          job's role calls for (Holm's correction over the candidates), or none that is better can be recommended.\n\
          `choose`: a scheduler helps some jobs and harms others. `?`: the runs do not say.\n\
-         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. Files are regions\n\
-         of the disk, without a file system. `blksched list WORKLOAD` prints a job file, `blksched compare WORKLOAD\n\
-         --disk DISK --fs none --elevators A,B,…` the whole comparison behind a cell.\n\
+         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. Files are\n\
+         {files}. `blksched list WORKLOAD` prints a job file, `blksched compare WORKLOAD\n\
+         --disk DISK{flag} --elevators A,B,…` the whole comparison behind a cell.\n\
          {besides}\n",
         besides = besides(arguments),
+        files = files(arguments.fs),
+        flag = arguments.fs.map(|fs| format!(" --fs {}", fs.word())).unwrap_or_default(),
         version = env!("CARGO_PKG_VERSION"),
         seeds = arguments.seeds,
         seed = arguments.seed,
         schedulers = schedulers.join(", "),
     )
+}
+
+/// Where the workloads' files are.
+fn files(fs: Option<FsKind>) -> String {
+    match fs {
+        Some(FsKind::None) => "regions of the disk, without a file system".to_owned(),
+        Some(fs) => format!("on {}", fs.word()),
+        None => "on ext4, unless the workload's own job file says otherwise".to_owned(),
+    }
 }
 
 /// What the cells also contain, unless the schedulers were named.
@@ -172,9 +187,7 @@ fn field(
     schedulers: &[String],
     (csv, followed): (&mut String, &Followed),
 ) -> Result<Field, Failure> {
-    // Built-in loads ask about the scheduler alone: their files are regions of the disk here.
-    let fs = builtin(workload).map(|_| FsKind::None);
-    let scene = Scene { fs, ..Scene::of(workload, disk, arguments.seed) };
+    let scene = Scene { fs: arguments.fs, ..Scene::of(workload, disk, arguments.seed) };
     let (stage, _) = Stage::load(&scene, &OnDisk)?.without_logs();
     let default = stage.kernel_default(&scene).to_owned();
     let mut elevators = vec![default.clone()];
