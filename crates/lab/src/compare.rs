@@ -25,6 +25,7 @@ use crate::verdict::contrast::{self, Contrast};
 use crate::verdict::goal::Goal;
 use crate::verdict::phases;
 use crate::verdict::processors;
+use crate::verdict::reach::{NotFull, memory_not_full};
 use crate::verdict::recorded::RecordedComparison;
 use crate::verdict::validation::Validation;
 use crate::verdict::words::{self, Differences};
@@ -121,7 +122,9 @@ impl Comparison {
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let action = action.map(|action| action.in_runs_of(limit, runs.seen()).within(self.max_price).at_rest());
         let recorded = RecordedComparison::of(&stage, &runs.done[0], &contenders[0].name);
-        let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), limit);
+        let not_full = memory_not_full(&measured, &stage.plan.jobs, &scene.host.memory, limit);
+        let not_full = not_full.filter(|_| !lasting.is_given);
+        let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), limit, not_full.as_ref());
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
@@ -129,7 +132,8 @@ impl Comparison {
         sentences.extend(tuned.as_ref().map(|tuned| tuned.sentence(chosen.is_some())));
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
         let part = covered(&stage, &measured, limit, unranked.as_ref());
-        let notes = notes(&stage, &contenders, &runs, part.into_iter().chain(no_logs).chain(joined));
+        let not_full = not_full.filter(|writers| !writers.is_all).map(|writers| writers.text);
+        let notes = notes(&stage, &contenders, &runs, part.into_iter().chain(not_full).chain(no_logs).chain(joined));
         let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
@@ -260,6 +264,8 @@ enum Unranked {
     Model(String),
     /// A job had not begun when the runs ended.
     NeverRan(String),
+    /// Writers had not filled the memory when the runs ended.
+    NotFull(String),
     /// The halves of the runs say different things.
     TooShort(String),
 }
@@ -298,6 +304,7 @@ impl Unranked {
         action: Option<&Action>,
         recorded: Option<&RecordedComparison>,
         limit: Span,
+        not_full: Option<&NotFull>,
     ) -> Option<Unranked> {
         if let Some(why) = &stage.workload.unranked {
             return Some(Unranked::Trace(format!("No ranking: the trace {why}.")));
@@ -307,12 +314,20 @@ impl Unranked {
         }
         let forbids = || recorded?.forbids(action?.chosen()?.score.ratio).map(Unranked::Model);
         let never_ran = || never_ran(default, stage, limit).map(Unranked::NeverRan);
-        forbids().or_else(never_ran).or_else(|| action?.too_short().map(Unranked::TooShort))
+        let not_full = || {
+            let all = not_full.filter(|writers| writers.is_all)?;
+            Some(Unranked::NotFull(format!("No verdict: {}.", all.text)))
+        };
+        forbids().or_else(never_ran).or_else(not_full).or_else(|| action?.too_short().map(Unranked::TooShort))
     }
 
     fn into_words(self) -> String {
         match self {
-            Unranked::Trace(text) | Unranked::Model(text) | Unranked::NeverRan(text) | Unranked::TooShort(text) => text,
+            Unranked::Trace(text)
+            | Unranked::Model(text)
+            | Unranked::NeverRan(text)
+            | Unranked::NotFull(text)
+            | Unranked::TooShort(text) => text,
         }
     }
 }
@@ -325,7 +340,7 @@ fn sentences(
     action: Option<&Action>,
 ) -> (Vec<String>, Vec<FigureCause>) {
     let Differences { mut sentences, causes } = match unranked {
-        Some(Unranked::Trace(why) | Unranked::NeverRan(why)) => {
+        Some(Unranked::Trace(why) | Unranked::NeverRan(why) | Unranked::NotFull(why)) => {
             Differences { sentences: vec![why.clone()], causes: Vec::new() }
         }
         Some(Unranked::Model(_) | Unranked::TooShort(_)) | None => words::differences(measured, contrasts),

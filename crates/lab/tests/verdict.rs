@@ -196,7 +196,7 @@ fn where_jobs_come_and_go_each_phase_has_its_verdict() {
     let [both, alone] = [&verdict.phases[0], &verdict.phases[1]];
     assert!(both.differs.is_some() && both.is_all, "{both:?}");
     assert!(alone.differs.is_none() && !alone.is_all, "a reader alone has nothing to wait for: {alone:?}");
-    assert!((0.3..0.6).contains(&both.part) && both.part + alone.part > 0.9, "{both:?} {alone:?}");
+    assert!((0.3..0.6).contains(&both.part) && both.part + alone.part > 0.85, "{both:?} {alone:?}");
     let line = verdict.brief.lines.iter().find(|(about, _)| *about == About::Phases).expect("it is said");
     assert!(line.1.contains("while only reader runs, no proven difference"), "{}", line.1);
     let steady = of(&text.replace("runtime=6\ntime_based", ""));
@@ -213,6 +213,34 @@ fn where_jobs_come_and_go_each_phase_has_its_verdict() {
             assert!((slowest / of(&whole.clat[4]) - 1.0).abs() < 2e-3, "{}: {slowest}", measured.name);
         }
     }
+}
+
+#[test]
+fn writers_that_have_not_filled_the_memory_yet_have_no_verdict() {
+    let text = "[w]\nrw=randwrite\nbs=4k\nsize=1g\nnumjobs=2\ntime_based\nruntime=60\n";
+    let of = |text: &str, more: &str| {
+        let scene = Scene::of_jobs("my.fio", &format!("{text}{more}"), "nvme-ssd");
+        let elevators = ["none", "mq-deadline"].map(str::to_owned).to_vec();
+        Comparison { elevators, effort: 0.1, ..Comparison::of(scene, 2) }
+    };
+    let alone = of(text, "").answer().unwrap().verdict;
+    assert_eq!(alone.brief.advice, Advice::NoVerdict, "{}", alone.brief);
+    assert!(alone.advice().contains("w ×2 fills only part of the memory"), "{}", alone.brief);
+    // A reader beside them waits for the disk: it is told.
+    let beside = of(text, "[reader]\nrw=randread\nbs=4k\nsize=256m\ndirect=1\n").answer().unwrap().verdict;
+    assert_ne!(beside.brief.advice, Advice::NoVerdict, "{}", beside.brief);
+    assert!(beside.notes.iter().any(|note| note.contains("w ×2 fills only part")), "{:?}", beside.notes);
+    // Their own time ends before; and who asks for a time means it.
+    let short = of(&text.replace("runtime=60", "runtime=10ms"), "").answer().unwrap().verdict;
+    assert_ne!(short.brief.advice, Advice::NoVerdict, "{}", short.brief);
+    let mut given = of(text, "");
+    given.scene.time = some_time("10ms").ok();
+    assert_ne!(given.answer().unwrap().verdict.brief.advice, Advice::NoVerdict);
+    // What --time was proposed does cover it.
+    given.scene.time = some_time("1s").ok();
+    given.scene.disk = "hdd-7200".to_owned();
+    let covered = given.answer().unwrap();
+    assert!(covered.measured[0].memory.as_ref().unwrap().throttled.mean() > 0.0);
 }
 
 #[test]

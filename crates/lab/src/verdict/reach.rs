@@ -2,14 +2,62 @@
 
 use std::sync::Arc;
 
-use blksched::Dir;
+use blksched::{Dir, Span};
 use blksched_measure::Quantity;
+use blksched_workloads::host::HostKnobs;
+use blksched_workloads::{IoCharacter, JobPlan};
 
 use crate::runs::measured::Measured;
+use crate::scene::some_time;
 
 /// Why no scheduler has a say in most of a direction's time; `None` where they do.
 pub fn beyond_reach(measured: &[Arc<Measured>], dir: Dir) -> Option<String> {
     in_memory(measured, dir).or_else(|| in_the_disk(measured, dir))
+}
+
+/// Writers that would fill the memory in their time, but not in that of the runs.
+pub struct NotFull {
+    /// What to say of it, without a full stop.
+    pub text: String,
+    /// Whether there is no other job, so that nothing at all has waited for the disk.
+    pub is_all: bool,
+}
+
+/// That the runs ended before writers had filled the memory, though their time would have sufficed: until then no write
+/// waits for the disk. `None` if some did, or if they end earlier.
+pub fn memory_not_full(measured: &[Arc<Measured>], jobs: &[JobPlan], host: &HostKnobs, ran: Span) -> Option<NotFull> {
+    let fills = |job: &&JobPlan| {
+        let IoCharacter { writes, paced, syncs, amount, .. } = job.character;
+        job.is_buffered && writes && !paced && !syncs && amount.is_none()
+    };
+    let mut writers: Vec<&JobPlan> = jobs.iter().filter(fills).collect();
+    let mut left: f64 = 0.0;
+    for one in measured {
+        let memory = one.memory.as_ref().filter(|memory| memory.throttled.mean() == 0.0)?;
+        left = left.max(memory.left.mean());
+    }
+    // Writers are held back from the middle between the two limits on (balance_dirty_pages).
+    let limits = host.dirty_limits();
+    let held_back = (limits.background + limits.limit) as f64 / 2.0;
+    let full = ran.as_secs_f64() * held_back / left.max(1.0);
+    let runtime = |job: &JobPlan| {
+        let said = job.options.iter().rev().find(|(name, _)| name == "runtime");
+        said.and_then(|(_, text)| some_time(text).ok()).map_or(f64::INFINITY, Span::as_secs_f64)
+    };
+    writers.retain(|job| runtime(job) > full);
+    let first = writers.first()?;
+    let name = match writers.iter().filter(|job| job.name == first.name).count() {
+        1 => first.name.clone(),
+        several => format!("{} ×{several}", first.name),
+    };
+    let longer = Span::from_secs((4.0 * full).ceil().min(1e6) as u64);
+    let text = format!(
+        "in {ran} {name} fills only part of the memory that may be dirty, and no write waits for the disk; it is full \
+         after about {}: --time {longer} covers that",
+        Quantity::Time.show(full * 1e9)
+    );
+    let is_all = writers.len() == jobs.iter().filter(|job| job.report.shown).count();
+    (full > ran.as_secs_f64()).then_some(NotFull { text, is_all })
 }
 
 /// Requests queued inside the device are beyond every scheduler. The note appears if, under any scheduler, a request
