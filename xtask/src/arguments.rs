@@ -35,9 +35,10 @@ pub enum Verb {
 }
 
 /// Verbs of the second program.
-const OTHERS: [(&str, &str); 13] = [
+const OTHERS: [(&str, &str); 14] = [
     ("docs", "Generate docs/knobs.md, docs/programs.md and docs/which-kernel.md from the tables in the library"),
     ("matrix", "Renew docs/matrix.md and docs/matrix.csv from the present program; takes some minutes"),
+    ("what-knobs-do", "Renew the figures of docs/what-knobs-do.md; takes some minutes"),
     ("what-changed", "Renew docs/what-changed.md: what each step to a newer kernel does; takes some minutes"),
     ("transcripts", "Replay transcripts (.jsonl, .jsonl.gz, or folders of them) and report divergences"),
     ("bench", "Run the benchmarks: times, instruction counts (--gate), other programs (--peers), growth (--scale)"),

@@ -11,8 +11,8 @@
 //! * `mutants`: small mistakes, each of which a named test must notice (`xtask/mutants.toml`)
 //! * `audit`: licences and advisories of the dependencies
 //! * `interface [REV]`: changes of the library's public interface since a commit
-//! * `docs`, `matrix`, `what-changed`, `transcripts`, `bench`, `demerit`, `grids`, `live-kernel`, `measured-disk`,
-//!   `reality`, `timed-disk`, `cpu-costs`, `nvme-tables`: of `xtask/workbench`
+//! * `docs`, `matrix`, `what-changed`, `what-knobs-do`, `transcripts`, `bench`, `demerit`, `grids`, `live-kernel`,
+//!   `measured-disk`, `reality`, `timed-disk`, `cpu-costs`, `nvme-tables`: of `xtask/workbench`
 
 #![allow(clippy::disallowed_methods, reason = "what starts programs here is no test")]
 

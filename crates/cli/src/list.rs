@@ -8,7 +8,7 @@ mod programs;
 use blksched::Catalogue;
 use blksched::author::{Entry, Preset};
 use blksched_disks::class;
-use blksched_lab::lists::{disks, elevator, elevators, knobs, workloads};
+use blksched_lab::lists::{disks, effects, elevator, elevators, knobs, workloads};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset};
 use blksched_text::{did_you_mean, path_of_name};
@@ -140,7 +140,8 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
         if let Some(note) = note {
             eras.note(note);
         }
-        return Ok(vec![eras, mechanisms(&entry), knobs(&entry, catalogue)]);
+        let tables = [eras, mechanisms(&entry), knobs(&entry, catalogue)].into_iter();
+        return Ok(tables.chain(effects(&entry)).collect());
     }
     if let Some(program) = program(name) {
         return Ok(vec![programs::programs(std::slice::from_ref(program))]);

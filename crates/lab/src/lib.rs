@@ -28,6 +28,7 @@
 
 mod compare;
 mod comparison;
+pub mod effects;
 mod error;
 mod files;
 pub mod guess;

@@ -6,6 +6,7 @@ use blksched_measure::{Column, Table};
 use blksched_workloads::BUILTINS;
 use blksched_workloads::programs::PROGRAMS;
 
+use crate::effects::{self, OfKnob};
 use crate::error::{Error, WordError};
 
 /// A table of words, with these keys and headers.
@@ -106,6 +107,28 @@ pub fn knobs(entry: &Entry, catalogue: &Catalogue) -> Table {
         ]);
     }
     table
+}
+
+/// What each of its knobs does, by simulation; `None` if that was not measured.
+pub fn effects(entry: &Entry) -> Option<Table> {
+    let is_its = |one: &OfKnob| one.scheduler.split('@').next() == Some(entry.name);
+    let own: Vec<OfKnob> = effects::measured().shown().into_iter().filter(is_its).collect();
+    let scheduler = own.first()?.scheduler.clone();
+    let columns = [("knob", "knob"), ("way", "which way"), ("price", "the price"), ("no_effect", "when it has none")];
+    let mut table = words(&format!("what they do ({scheduler}; docs/what-knobs-do.md)"), &columns);
+    for one in &own {
+        let at = |nth: usize| one.way(nth).map(|way| format!("{way} ({})", one.loads[0][0].place()));
+        let way = at(0).unwrap_or_else(|| "no figure moved by 5 % on any load tried".to_owned());
+        let price = one.way(1).unwrap_or_else(|| "-".to_owned());
+        table.row([
+            one.knob.as_str().into(),
+            way.into(),
+            price.into(),
+            effects::words::no_effect(&one.scheduler, &one.knob).into(),
+        ]);
+    }
+    table.note(effects::words::of_subject(&scheduler).replace("\n\n", " ").replace("**", ""));
+    Some(table)
 }
 
 /// The default, per kernel where kernels differ.

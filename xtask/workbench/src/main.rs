@@ -13,6 +13,7 @@
 //! * `timed-disk DISK COMMAND`: a disk model as a file that takes as long as the model says, by the wall clock
 //! * `nvme-tables`: published throughput of the schedulers on an NVMe drive, compared with the prediction
 //! * `what-changed`: renews docs/what-changed.md, in some minutes; `--check` measures some of its cells anew
+//! * `what-knobs-do`: the same for the figures of docs/what-knobs-do.md
 //! * `cpu-costs`: the processor cost of an I/O on this machine under each scheduler, as a preset
 
 #![allow(clippy::disallowed_methods, reason = "what starts programs here is no test")]
@@ -37,6 +38,7 @@ mod reality;
 mod timed_disk;
 mod transcripts;
 mod what_changed;
+mod what_knobs_do;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,6 +69,14 @@ enum Verb {
         /// Only these schedulers
         schedulers: Vec<String>,
         /// Write nothing; measure some of its cells anew, and fail if they are no longer true
+        #[arg(long, conflicts_with = "schedulers")]
+        check: bool,
+    },
+    /// Renew the figures of docs/what-knobs-do.md; takes some minutes
+    WhatKnobsDo {
+        /// Only these schedulers
+        schedulers: Vec<String>,
+        /// Write nothing; measure two knobs anew, and fail if the figures are others
         #[arg(long, conflicts_with = "schedulers")]
         check: bool,
     },
@@ -138,6 +148,8 @@ fn main() -> ExitCode {
         Verb::Matrix => matrix::run(),
         Verb::WhatChanged { check: true, .. } => what_changed::check(),
         Verb::WhatChanged { schedulers, .. } => what_changed::run(&schedulers),
+        Verb::WhatKnobsDo { check: true, .. } => what_knobs_do::check(),
+        Verb::WhatKnobsDo { schedulers, .. } => what_knobs_do::run(&schedulers),
         Verb::Bench { peers: true, .. } => bench::peers::run(),
         Verb::Bench { scale: true, .. } => bench::scale::run(),
         Verb::Bench { gate: false, .. } => bench::run(),

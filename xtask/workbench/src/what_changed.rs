@@ -7,7 +7,7 @@
 
 pub mod page;
 mod rules;
-mod runs;
+pub(crate) mod runs;
 mod steps;
 mod table;
 

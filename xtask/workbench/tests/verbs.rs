@@ -32,6 +32,15 @@ fn what_the_page_of_upgrades_says_of_two_cells_is_what_the_program_finds() {
     assert!(!output.status.success() && said.contains("deadlien: expected one of mq-deadline"), "{said}");
 }
 
+/// A knob with an effect and one without, measured anew.
+#[test]
+fn what_the_page_of_knobs_says_of_two_is_what_the_program_finds() {
+    let (output, said) = verb(&["what-knobs-do", "--check"]);
+    assert!(output.status.success() && said.contains("as written"), "{said}");
+    let (output, said) = verb(&["what-knobs-do", "deadlien"]);
+    assert!(!output.status.success() && said.contains("deadlien: expected one of deadline@2.5.38"), "{said}");
+}
+
 #[test]
 fn recordings_are_replayed_and_counted() {
     let (output, said) = verb(&["transcripts", "testdata/transcripts/linus-2.4.21"]);

@@ -145,9 +145,9 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          hardware queue, `none` for many). `=`: no scheduler is proven to be 5 % better on the figures that each\n\
          job's role calls for (Holm's correction over the candidates), or none that is better can be recommended.\n\
          `choose`: a scheduler helps some jobs and harms others. `?`: the runs do not say.\n\
-         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. Files are\n\
-         {files}. `blksched list WORKLOAD` prints a job file, `blksched compare WORKLOAD\n\
-         --disk DISK{flag} --elevators A,B,…` the whole comparison behind a cell.\n\
+         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. \n\
+         Files are {files}. `blksched list WORKLOAD` prints a job\n\
+         file, `blksched compare WORKLOAD --disk DISK{flag} --elevators A,B,…` the whole comparison behind a cell.\n\
          {besides}\n",
         besides = besides(arguments),
         files = files(arguments.fs),

@@ -52,14 +52,10 @@ impl Lane {
     pub fn load(scheduler: &str, load: &str, disk: &str) -> Result<Lane> {
         // What the schedulers do with the load itself, on the disk itself.
         let scene = Scene { fs: Some(FsKind::None), ..Scene::of(load, disk, FIRST) };
-        let (stage, _) = Stage::load(&scene, &NoFiles)?.without_logs();
-        let newest = contenders("--elevators", &[scheduler.to_owned()], &[], &Catalogue::builtin())?;
-        let length = stage.length(&scene, &newest[0], 1.0)?;
-        let length = Length { limit: length.limit / PART, warm_up: length.warm_up / PART, ..length };
-        let stage = stage.cut(length, &scene);
+        let (stage, limit) = shortened(&scene, scheduler, PART)?;
         let comparison = Comparison::of(scene, SEEDS);
         let [scheduler, load, disk] = [scheduler, load, disk].map(str::to_owned);
-        Ok(Lane { scheduler, load, disk, comparison, stage, limit: length.limit })
+        Ok(Lane { scheduler, load, disk, comparison, stage, limit })
     }
 
     /// Runs each of these once per seed.
@@ -141,6 +137,19 @@ impl Lane {
         let ratio = |here: &Arc<Measured>| Contrast::of(figure, here, base).map_or(f64::NAN, |one| one.paired.ratio);
         Ok(measured.iter().map(ratio).collect())
     }
+}
+
+/// A load on a disk with so small a part of the length that `compare` would choose, under this scheduler; and that
+/// length.
+///
+/// # Errors
+/// If the load or the scheduler is not known, or a run stands still.
+pub(crate) fn shortened(scene: &Scene, scheduler: &str, part: u64) -> Result<(Stage, Span)> {
+    let (stage, _) = Stage::load(scene, &NoFiles)?.without_logs();
+    let newest = contenders("--elevators", &[scheduler.to_owned()], &[], &Catalogue::builtin())?;
+    let length = stage.length(scene, &newest[0], 1.0)?;
+    let length = Length { limit: length.limit / part, warm_up: length.warm_up / part, ..length };
+    Ok((stage.cut(length, scene), length.limit))
 }
 
 /// The same figure of other seeds, if it has moved the same way there, beyond chance.
