@@ -4,18 +4,17 @@
 pub fn of_subject(name: &str) -> &'static str {
     match name {
         "deadline@2.5.38" => {
-            "**The wait, in one formula.** A read that arrives while the disk works for others waits at most for what \
-             was moved to the dispatch list before it, and for the batches whose turn comes before its own:\n\n    \
+            "**The wait, in one formula.** A program that reads N blocks one after the other while the disk works off \
+             a stream of writes waits\n\n    \
              wait = N · (L · c + r)\n\n\
-             *L*: requests in a batch, `fifo_batch` divided by the cost of one (1 for a request that continues the one \
-             before it, `seek_cost` for any other); *c*: what the disk needs for one of them; *r*: the seek to where a \
-             batch begins; *N*: batches before its own: 1 for a read behind the batch that is out; up to \
-             `writes_starved` + 1 for a write behind reads. A deadline bounds N, not L or c: when a request has \
-             expired, the *next* batch begins with it. So `read_expire` and `writes_starved` have an effect only where \
-             N is large: where more readers than a batch serves keep coming, or where writes are waited for."
+             *N*: its reads, each of which waits anew; *L*: how many writes go before each, `fifo_batch` divided by \
+             the cost of one (1 for a write that continues the one before it, `seek_cost` for any other, as for the \
+             first of a batch); *c*: what one of them takes; *r*: what the read itself takes, with the seek to it. \
+             `read_expire` and `writes_starved` are not in it: they have an effect only where several reads wait at \
+             once, or where somebody waits for writes."
         }
         "mq-deadline" => {
-            "The formula is deadline's: wait = N · (L · c + r), with *L* = `fifo_batch` requests; what is inside the \
+            "The formula is deadline's: wait = N · (L · c + r), with *L* = `fifo_batch` writes; what is inside the \
              disk is behind the scheduler and comes on top: a disk that holds 32 commands adds up to 32 · c whatever \
              the knobs are. So its knobs matter where the disk holds few commands, and where more is queued than the \
              disk takes."
