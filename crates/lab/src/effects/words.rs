@@ -62,8 +62,8 @@ pub fn no_effect(scheduler: &str, knob: &str) -> &'static str {
              queue in service, and a process that waits for each block has one request."
         }
         (_, "read_expire") => {
-            "It has none while every read is served within it anyway: it is looked at when a batch ends, so N · (L · c \
-             + r) must exceed it; and none where only one read waits, which is the oldest and the next alike."
+            "It has none while every read is served within it anyway: it is looked at when a batch ends, so what one \
+             read waits, L · c + r) must exceed it; and none where only one read waits, which is the oldest and the next alike."
         }
         (_, "write_expire") => {
             "It has none where reads leave the disk to writes sooner than that (after `writes_starved` batches they \
