@@ -93,55 +93,6 @@ pub struct Neighbours {
     pub behind: Option<RequestId>,
 }
 
-/// A call that not every elevator implements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Hook {
-    /// `Elevator::deadline`, and so `Elevator::elapse`: asked before everything else. An elevator that does not name it
-    /// may instead announce every change of its deadline (`Cx::wake_at`).
-    Deadline,
-    /// `Merges::meet`.
-    Meet,
-    /// `Admits::admit`.
-    Admit,
-    /// `Merges::prepare`.
-    Prepare,
-    /// `Merges::may_merge`.
-    MayMerge,
-    /// `Merges::may_merge` changes something: it is also asked about a request that the bio does not adjoin.
-    MergeChanges,
-    /// `Merges::may_append`.
-    MayAppend,
-    /// `Merges::look_up`.
-    LookUp,
-    /// `Elevator::complete`.
-    Complete,
-}
-
-/// The optional calls that an elevator implements; the others are not made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Hooks(u16);
-
-impl Hooks {
-    /// All: correct for any elevator.
-    pub const ALL: Hooks = Hooks(u16::MAX);
-
-    /// These.
-    pub const fn of(hooks: &[Hook]) -> Hooks {
-        let (mut set, mut nth) = (0, 0);
-        while nth < hooks.len() {
-            set |= 1 << hooks[nth] as u8;
-            nth += 1;
-        }
-        Hooks(set)
-    }
-
-    /// Whether it is among them.
-    #[inline]
-    pub const fn has(self, hook: Hook) -> bool {
-        self.0 >> hook as u8 & 1 != 0
-    }
-}
-
 /// How deep into the queue's tags a request may go: the number behind `limit_depth`, whose meaning changed between 6.6
 /// and 6.12.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

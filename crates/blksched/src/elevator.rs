@@ -1,7 +1,7 @@
 //! The contract between a queue and an elevator.
 //! **In the kernel** `elevator_type`, `elevator_ops`, `elevator_mq_ops`.
 
-pub use crate::answer::{Admission, Dispatch, Hook, Hooks, IdleFor, Insert, Lookup, Neighbours, Run};
+pub use crate::answer::{Admission, Dispatch, IdleFor, Insert, Lookup, Neighbours, Run};
 use crate::explain::{End, Index, Listener, Reason};
 pub use crate::facts::DeviceFacts;
 pub(crate) use crate::facts::Due;
@@ -9,7 +9,7 @@ use crate::group::Group;
 use crate::index::Steps;
 use crate::queue::merge::{Merging, first_beside};
 use crate::queue::rq_qos::OwnThrottling;
-use crate::queue::{FastSteps, QueueState};
+use crate::queue::{Compiled, QueueState};
 use crate::request::{Bio, GroupId, Request, RequestId, Requests, SubmitterId};
 use crate::time::Instant;
 use crate::tunables::{KnobError, Setting, Tunables};
@@ -43,12 +43,13 @@ impl Cx<'_> {
         self.state.merges.forget(&mut self.state.requests, id);
     }
 
-    /// Sets the deadline, for elevators that do not name [`Hook::Deadline`].
+    /// Sets the deadline, for elevators that [announce](Elevator::announces_deadline) theirs.
     pub fn wake_at(&mut self, deadline: Option<Instant>) {
-        let QueueState { due, fast_path, .. } = &mut *self.state;
+        let due = &mut self.state.due;
         if !due.asked {
             due.at = deadline.unwrap_or(Instant::NEVER);
-            fast_path.until = fast_path.until.min(due.at);
+            let at = due.at;
+            self.state.wake_by(at);
         }
     }
 
@@ -122,25 +123,19 @@ impl Cx<'_> {
 /// Thirteen calls, six of them required. Calls that fewer elevators need are in four further traits, in which all calls
 /// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
 /// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
-pub trait Elevator: Merges + Admits + Grouped + Tuned + FastSteps + Send {
+pub trait Elevator: Merges + Admits + Grouped + Tuned + Compiled + Send + 'static {
     /// A queue adopts this elevator. This is the first call, made at the beginning (`cx.now`) with the device's facts,
     /// before any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
     fn attach(&mut self, _cx: &mut Cx<'_>) {}
 
-    /// The optional calls that it implements; always the same answer. A call that is not named here is not made, so an
-    /// elevator that names some must name all that it implements.
-    fn hooks(&self) -> Hooks {
-        Hooks::ALL
+    /// Whether it announces every change of its deadline ([`Cx::wake_at`]); always the same answer. Otherwise it is
+    /// asked for its deadline in every call.
+    fn announces_deadline(&self) -> bool {
+        false
     }
 
     /// A request is queued.
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run;
-
-    /// The same for a request that was just made of this bio alone and about which nothing else is known: for elevators
-    /// that need not look it up.
-    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, _bio: &Bio) -> Run {
-        self.insert(cx, rq, at)
-    }
 
     /// The next request for the disk, or why there is none: `Empty` if nothing is queued; otherwise `Idle` if a
     /// deadline can change the answer; otherwise `Wait`.
@@ -189,13 +184,13 @@ pub trait Merges {
     }
 
     /// Whether this bio may join this request. Asked for each candidate; for the request merged last only if the bio
-    /// adjoins it, unless the elevator names [`Hook::MergeChanges`].
+    /// adjoins it, unless [asking changes something](Merges::asking_changes).
     fn may_merge(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _bio: &Bio) -> bool {
         true
     }
 
-    /// For an elevator that names [`Hook::MergeChanges`]: whether asking about this bio could change anything now. If
-    /// so, it is asked about the request merged last even if the bio does not adjoin that.
+    /// Whether asking [`Merges::may_merge`] about this bio could change anything now. If so, it is asked about the
+    /// request merged last even if the bio does not adjoin that.
     fn asking_changes(&mut self, _bio: &Bio) -> bool {
         true
     }
@@ -241,12 +236,6 @@ pub trait Merges {
 
     /// A request exists, has left its submitter's plug, and may still merge into another before it is inserted.
     fn prepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}
-
-    /// Prepares a request that was just made from this bio alone and that no merge will take away: it is inserted next,
-    /// and already counts as queued. For elevators that need not look it up.
-    fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _bio: &Bio) {
-        self.prepare(cx, rq);
-    }
 
     /// A prepared request merged into another; it will never be inserted.
     fn unprepare(&mut self, _cx: &mut Cx<'_>, _rq: RequestId) {}

@@ -1,6 +1,6 @@
 //! Data that the queue keeps for its elevator: facts about the device, and the elevator's deadline.
 
-use crate::answer::{Hook, Hooks};
+use crate::elevator::Elevator;
 use crate::time::Instant;
 
 /// Facts about the device, as the queue sees them at this moment.
@@ -33,15 +33,9 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    pub(crate) fn of(hooks: Hooks) -> Due {
-        let asked = hooks.has(Hook::Deadline);
+    pub(crate) fn of(elevator: &dyn Elevator) -> Due {
+        let asked = !elevator.announces_deadline();
         Due { asked, at: if asked { Instant::ZERO } else { Instant::NEVER } }
-    }
-
-    /// Whether its deadline may have come.
-    #[inline(always)]
-    pub(crate) fn may_be(self, now: Instant) -> bool {
-        self.at <= now
     }
 
     /// Whether it may have a deadline.

@@ -129,8 +129,8 @@ pub(crate) use {mechanism::mechanism, tunables::tunables};
 pub mod author {
     pub use crate::catalogue::{Ahead, Bound, Entry, Home, Mechanism, Preset, Variant, Wait};
     pub use crate::elevator::{
-        Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
-        Neighbours, Run, Tuned,
+        Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, IdleFor, Insert, Lookup, Merges, Neighbours,
+        Run, Tuned,
     };
     pub use crate::index;
     pub use crate::kernel::Kernels;

@@ -20,8 +20,6 @@ const WITHOUT: [&str; 13] = [
     // Kernels have neither explanations in words nor a way to take queued I/O back.
     "answers.rs",
     "cancel.rs",
-    // Nor does one track whether anything rare is going on.
-    "fast_path.rs",
 ];
 
 /// Every mechanism that a reader who knows the kernel would not find.

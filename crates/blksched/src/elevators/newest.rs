@@ -173,12 +173,12 @@ mod tests {
                     list.grown(rq, &requests[rq]);
                 }
                 0 => {
-                    let rq = requests.make_lone(Stage::Queued, true, Instant::ZERO, &bio, 0);
+                    let rq = requests.make(Stage::Queued, Instant::ZERO, &bio, 0);
                     list.push_front(rq, &bio);
                     model.push_front(rq);
                 }
                 1 | 2 if model.len() < 20 => {
-                    let rq = requests.make_lone(Stage::Queued, true, Instant::ZERO, &bio, 0);
+                    let rq = requests.make(Stage::Queued, Instant::ZERO, &bio, 0);
                     list.push_back(rq, &bio);
                     model.push_back(rq);
                 }

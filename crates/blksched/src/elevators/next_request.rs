@@ -68,7 +68,7 @@ mod tests {
         let [a, b] = [first, second].map(|(start, meta)| {
             let mut bio = Bio::read(0, SubmitterId(1), Sector(start), 8);
             bio.hints.meta = meta;
-            let rq = requests.make_lone(Stage::Queued, true, Instant::ZERO, &bio, 0);
+            let rq = requests.make(Stage::Queued, Instant::ZERO, &bio, 0);
             sorted.insert(&mut root, rq.index() as u32, bio.start);
             rq
         });

@@ -14,7 +14,7 @@
 
 use alloc::boxed::Box;
 
-use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Run, Tuned};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, Run, Tuned};
 use crate::elevators::ioprio::MergePriorities;
 use crate::elevators::newest::NewestJoin;
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
@@ -73,8 +73,8 @@ pub struct Unscheduled {
 }
 
 impl Elevator for Unscheduled {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     #[inline(always)]
@@ -83,15 +83,6 @@ impl Elevator for Unscheduled {
             Insert::First => self.waiting.push_front(rq, cx.rq(rq)),
             _ => self.waiting.push_back(rq, cx.rq(rq)),
         }
-        Run::No
-    }
-
-    #[inline(always)]
-    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
-        if at == Insert::First {
-            return self.insert(cx, rq, at);
-        }
-        self.waiting.push_back(rq, bio);
         Run::No
     }
 
@@ -124,6 +115,10 @@ impl Elevator for Unscheduled {
 impl Merges for Unscheduled {
     fn merging(&self) -> Merging {
         Merging { kin: self.priorities.kin(), ..Merging::LINUX_6_1_NEWEST }
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn newest(&self, _bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {

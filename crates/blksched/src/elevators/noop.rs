@@ -10,13 +10,13 @@
 use alloc::boxed::Box;
 
 use super::linus::{Linus, LinusTunables, Rule};
-use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Hooks, Insert, Merges, Neighbours, Run, Tuned};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, Neighbours, Run, Tuned};
 use crate::entry::{Ahead, Bound, Choice, Entry, Home, Preset, Wait};
 use crate::index::List;
 use crate::kernel::Kernel;
 use crate::queue::merge::Merging;
 use crate::queue::{Plugging, Slots};
-use crate::request::{RequestId, Requests};
+use crate::request::{Bio, RequestId, Requests};
 
 const V2_4_21: Kernel = Kernel::new(2, 4, 21);
 
@@ -69,8 +69,8 @@ pub struct Noop {
 }
 
 impl Elevator for Noop {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     #[inline(always)]
@@ -111,6 +111,10 @@ impl Elevator for Noop {
 impl Merges for Noop {
     fn merging(&self) -> Merging {
         Merging::LINUX_2_6
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn neighbours(&self, rq: RequestId) -> Neighbours {

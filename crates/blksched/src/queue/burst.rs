@@ -4,6 +4,7 @@
 //! falls asleep for a request slot sends no more until it is awake.
 //! **In the kernel** `blk_start_plug`, `blk_finish_plug`.
 
+use super::step::Caller;
 use super::{BlockQueue, Listener, NoListener, Submitted};
 use crate::request::{Bio, SubmitterId};
 use crate::time::Instant;
@@ -46,16 +47,8 @@ impl<L: Listener> BlockQueue<L> {
     /// As [`BlockQueue::submit`].
     #[inline]
     pub fn submit_alone(&mut self, now: Instant, bio: Bio) -> Submitted {
-        if !self.is_plain_burst(now, &bio) {
-            let became = self.submit(now, bio);
-            self.waits(now, bio.submitter);
-            return became;
-        }
-        let became = self.submit_fast(now, &bio);
-        // If no slot was free at once, it took the long path.
-        if matches!(became, Submitted::Held | Submitted::Asleep) {
-            self.waits(now, bio.submitter);
-        }
+        let became = self.at(now).submit_compiled(&bio, Caller::Waits);
+        self.waits(now, bio.submitter);
         became
     }
 

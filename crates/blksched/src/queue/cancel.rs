@@ -7,7 +7,9 @@
 
 use alloc::vec::Vec;
 
+use super::step::Step;
 use super::{BlockQueue, Cancelled, Listener, Outcome};
+use crate::elevator::Elevator;
 use crate::request::{Carried, RequestId, Stage, Tag};
 use crate::time::Instant;
 
@@ -17,48 +19,47 @@ impl<L: Listener> BlockQueue<L> {
         if self.cancel_all(now, &[bio]) == [bio] {
             return Cancelled::TakenBack;
         }
-        let in_device = self.core.state.requests.at_stage(Stage::InFlight);
-        if in_device.into_iter().any(|rq| self.carries(rq, bio)) { Cancelled::InDevice } else { Cancelled::Stays }
+        let in_device = self.state.requests.at_stage(Stage::InFlight);
+        let is_there = in_device.into_iter().any(|rq| self.tags(rq).any(|tag| tag == bio));
+        if is_there { Cancelled::InDevice } else { Cancelled::Stays }
     }
 
     /// Cancels as many of these bios as possible; returns those that were cancelled.
     pub fn cancel_all(&mut self, now: Instant, bios: &[Tag]) -> Vec<Tag> {
-        self.catch_up(now);
+        let state = self.at(now).cx.state;
         let mut taken = Vec::new();
-        for rq in self.core.state.requests.at_stage(Stage::Queued) {
-            let tags: Vec<Tag> = self.tags(rq).collect();
-            let carried = self.core.state.requests[rq].carried();
-            let stays = tags.iter().any(|tag| !bios.contains(tag)) || self.core.state.bios.has_split(carried);
+        for rq in state.requests.at_stage(Stage::Queued) {
+            let carried = state.requests[rq].carried();
+            let tags: Vec<Tag> = state.bios.tags(carried).collect();
+            let stays = tags.iter().any(|tag| !bios.contains(tag)) || state.bios.has_split(carried);
             if stays || tags.is_empty() {
                 continue;
             }
-            self.core.state.requests.get_mut(rq).carry(Carried::NOTHING);
+            state.requests.get_mut(rq).carry(Carried::NOTHING);
             if let Carried::Chain(front, _) = carried {
-                self.core.state.bios.finish(front, false, |_, _| {});
+                state.bios.finish(front, false, |_, _| {});
             }
-            self.core.seal(rq);
-            self.cancelled.push(rq);
+            state.seal(rq);
+            state.cancelled.push(rq);
             taken.extend(tags);
         }
         taken
     }
+}
 
-    fn carries(&self, rq: RequestId, bio: Tag) -> bool {
-        self.tags(rq).any(|tag| tag == bio)
-    }
-
+impl Step<'_, dyn Elevator> {
     /// Whether the elevator chose a request all of whose bios were cancelled. If so, the request has ended.
-    pub(super) fn drops(&mut self, now: Instant, rq: RequestId) -> bool {
-        let Some(at) = self.cancelled.iter().position(|&cancelled| cancelled == rq) else { return false };
-        self.cancelled.swap_remove(at);
-        self.core.seal(rq);
-        self.core.state.queued -= 1;
-        self.core.state.requests.get_mut(rq).stage = Stage::InFlight;
-        let run = self.elevator.complete(&mut self.core.cx(now), rq);
+    pub(super) fn drops(&mut self, rq: RequestId) -> bool {
+        let Some(at) = self.cx.state.cancelled.iter().position(|&cancelled| cancelled == rq) else { return false };
+        self.cx.state.cancelled.swap_remove(at);
+        self.cx.seal(rq);
+        self.cx.state.queued -= 1;
+        self.cx.state.requests.get_mut(rq).stage = Stage::InFlight;
+        let run = self.elevator.complete(&mut self.cx, rq);
         self.changed();
-        self.run_hw_queue(now, run);
-        self.sequence_goes_on(now, rq, Outcome::Failed);
-        self.end_request(now, rq, Outcome::Failed);
+        self.run_hw_queue(run);
+        self.sequence_goes_on(rq, Outcome::Failed);
+        self.end_request(rq, Outcome::Failed);
         true
     }
 }

@@ -32,9 +32,10 @@ pub(super) struct Flushes {
 }
 
 impl Flushes {
-    /// Whether there is nothing to flush and no flush in flight.
-    pub(super) fn is_idle(&self) -> bool {
-        self.pending.is_empty() && self.running.is_none()
+    /// Whether a flush is to be sent, unless one is in flight.
+    #[inline(always)]
+    pub(super) fn are_asked(&self) -> bool {
+        !self.pending.is_empty()
     }
 
     pub(super) fn after(&mut self, bios: Fragment) {

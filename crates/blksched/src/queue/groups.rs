@@ -6,7 +6,9 @@
 
 use alloc::vec::Vec;
 
+use super::step::Step;
 use super::{BlockQueue, Listener};
+use crate::elevator::Elevator;
 use crate::group::{Group, GroupError, Groups};
 use crate::request::{Bio, GroupId};
 use crate::time::Instant;
@@ -19,9 +21,9 @@ impl<L: Listener> BlockQueue<L> {
     /// If a weight is out of range, its parent does not exist, or it has another parent already; nothing has changed
     /// then.
     pub fn set_group(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
-        self.catch_up(now);
-        self.announce(now, id, group)?;
-        self.changed();
+        let mut step = self.at(now);
+        step.announce(id, group)?;
+        step.changed();
         Ok(())
     }
 
@@ -30,13 +32,13 @@ impl<L: Listener> BlockQueue<L> {
     /// # Errors
     /// If the group does not exist, has child groups, or is the root.
     pub fn remove_group(&mut self, now: Instant, id: GroupId) -> Result<(), GroupError> {
-        self.catch_up(now);
-        self.core.state.groups.remove(id)?;
-        self.ungate(now, id);
-        self.elevator.ungroup(&mut self.core.cx(now), id);
-        self.tell_policies(now, |policy, cx| policy.ungroup(cx, id));
-        self.changed();
-        self.run_if_asked(now);
+        let mut step = self.at(now);
+        step.cx.state.groups.remove(id)?;
+        step.ungate(id);
+        step.elevator.ungroup(&mut step.cx, id);
+        step.tell_policies(|policy, cx| policy.ungroup(cx, id));
+        step.changed();
+        step.run_if_asked();
         Ok(())
     }
 
@@ -48,34 +50,35 @@ impl<L: Listener> BlockQueue<L> {
 
     /// The existing groups.
     pub fn groups(&self) -> &Groups {
-        &self.core.state.groups
+        &self.state.groups
     }
+}
 
+impl Step<'_, dyn Elevator> {
     /// A bio has arrived: its group exists from now on.
     ///
     /// # Panics
     /// If its number is beyond [`crate::group::MOST_GROUPS`].
-    #[inline]
-    pub(super) fn meet_group(&mut self, now: Instant, bio: &Bio) {
-        if self.core.state.groups.get(bio.group).is_none() {
+    pub(super) fn meet_group(&mut self, bio: &Bio) {
+        if self.cx.state.groups.get(bio.group).is_none() {
             // That alone changes no answer; the bio itself may.
-            self.announce(now, bio.group, Group::default()).expect("a bio's group number is small");
+            self.announce(bio.group, Group::default()).expect("a bio's group number is small");
         }
     }
 
-    fn announce(&mut self, now: Instant, id: GroupId, group: Group) -> Result<(), GroupError> {
-        self.core.state.groups.set(id, group)?;
-        self.gate.group(id, group.parent);
-        self.elevator.group(&mut self.core.cx(now), id, group);
-        self.tell_policies(now, |policy, cx| policy.group(cx, id, group));
+    pub(super) fn announce(&mut self, id: GroupId, group: Group) -> Result<(), GroupError> {
+        self.cx.state.groups.set(id, group)?;
+        self.cx.state.gate.group(id, group.parent);
+        self.elevator.group(&mut self.cx, id, group);
+        self.tell_policies(|policy, cx| policy.group(cx, id, group));
         Ok(())
     }
 
     /// Announces every group to a new elevator.
-    pub(super) fn introduce_groups(&mut self, now: Instant) {
-        let groups: Vec<_> = self.core.state.groups.iter().collect();
+    pub(super) fn introduce_groups(&mut self) {
+        let groups: Vec<_> = self.cx.state.groups.iter().collect();
         for (id, group) in groups {
-            self.elevator.group(&mut self.core.cx(now), id, group);
+            self.elevator.group(&mut self.cx, id, group);
         }
     }
 }

@@ -24,7 +24,7 @@ mod join;
 mod on_insert;
 mod search;
 
-pub(super) use search::{Hit, Known};
+pub(super) use search::Hit;
 
 /// How one era merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -225,6 +225,6 @@ mod tests {
             queue.submit(Instant::ZERO, Bio::read(1, SubmitterId(nth), Sector(0), 8));
             queue.forget(Instant::ZERO, SubmitterId(nth));
         }
-        assert_eq!((queue.queued(), queue.plug.collected.rows.len()), (100, 1));
+        assert_eq!((queue.queued(), queue.state.plug.collected.rows.len()), (100, 1));
     }
 }

@@ -12,6 +12,7 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
+use super::mq::Task;
 use super::slots::{Slots, WakeRule};
 use super::waiters::{Sleeper, Waiters};
 use crate::request::{Bio, Dir, PerDir};
@@ -42,7 +43,7 @@ pub(crate) struct Pools {
     waiters: Waiters,
     /// The number of slots in each direction.
     limit: u32,
-    /// The same while no submitter has ever had a privilege in that direction, then 0.
+    /// The same while no submitter has ever slept or had a privilege in that direction, then 0.
     simply: PerDir<u32>,
 }
 
@@ -63,28 +64,6 @@ impl Pools {
         }
     }
 
-    /// The usual case of [`Pools::take`]: no submitter sleeps or is privileged, and a slot is free.
-    #[inline(always)]
-    pub(super) fn take_free(&mut self, dir: Dir) -> bool {
-        let (used, limit) = (&mut self.used[dir], self.simply[dir]);
-        let free = *used < limit;
-        if free {
-            *used += 1;
-        }
-        free
-    }
-
-    /// [`Pools::release`] while no submitter waits.
-    #[inline(always)]
-    pub(super) fn put_back(&mut self, dir: Dir) {
-        self.used[dir] -= 1;
-    }
-
-    /// Whether no submitter sleeps, nor waits as in 2.4.
-    pub(super) fn nobody_waits(&self) -> bool {
-        self.nobody_sleeps() && self.waiters.waiting.is_empty()
-    }
-
     /// Whether sleepers try again as in 2.4.
     pub(super) fn waits_as_2_4(&self) -> bool {
         matches!(self.slots.wake(), WakeRule::One { .. } | WakeRule::All { .. })
@@ -100,8 +79,18 @@ impl Pools {
     }
 
     /// Takes a slot for `bio`, if the era lets its submitter have one now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take(&mut self, now: Instant, bio: &Bio) -> bool {
+        let dir = bio.dir();
+        if self.used[dir] >= self.simply[dir] {
+            return self.take_by_rule(now, bio);
+        }
+        self.used[dir] += 1;
+        true
+    }
+
+    #[inline(never)]
+    fn take_by_rule(&mut self, now: Instant, bio: &Bio) -> bool {
         let dir = bio.dir();
         let privilege = self.privilege(now, bio);
         let privileged = privilege.is_some();
@@ -123,20 +112,28 @@ impl Pools {
         self.used[dir] += 1;
     }
 
-    /// A request has ended.
-    #[inline]
-    pub(super) fn release(&mut self, dir: Dir) {
+    /// A request has ended; adds the tasks that are woken, in order (2.4).
+    #[inline(always)]
+    pub(super) fn release(&mut self, dir: Dir, woke: &mut Vec<Task>) {
         self.used[dir] -= 1;
+        if !self.waiters.waiting.is_empty() {
+            self.wake_waiters(dir, woke);
+        }
+    }
+
+    #[cold]
+    fn wake_waiters(&mut self, dir: Dir, woke: &mut Vec<Task>) {
         let nr_requests = self.slots.nr_requests();
         let enough = |free: u32| self.free(dir) >= free.min(nr_requests / 2).max(1);
         match self.slots.wake() {
-            WakeRule::One { free } if enough(free) => self.waiters.wake_one(dir),
-            WakeRule::All { free } if enough(free) => self.waiters.wake_all(),
+            WakeRule::One { free } if enough(free) => self.waiters.wake_one(dir, woke),
+            WakeRule::All { free } if enough(free) => self.waiters.wake_all(woke),
             _ => {}
         }
     }
 
     pub(super) fn sleep(&mut self, sleeper: Sleeper) {
+        self.simply[sleeper.bio.dir()] = 0;
         self.sleepers[sleeper.bio.dir()].push_back(sleeper);
     }
 

@@ -4,14 +4,12 @@
 
 use super::merge::Attempt;
 use super::split::SplitPiece;
+use super::step::Step;
 use super::{BlockQueue, Listener, Submitted};
-use crate::elevator::Insert;
-use crate::explain::{End, Reason};
-use crate::request::{Bio, RequestId};
+use crate::elevator::{Elevator, Insert};
+use crate::explain::End;
+use crate::request::{Bio, NONE, RequestId};
 use crate::time::Instant;
-
-/// A whole bio.
-const WHOLE: SplitPiece = SplitPiece { of: None, last: true };
 
 /// The result for a bio that becomes a request in a list of the caller's unless it merges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,44 +30,43 @@ impl<L: Listener> BlockQueue<L> {
     /// Inserts a bio ahead of everything queued, without a merge attempt or a plug: what drivers insert at the head. It
     /// takes a slot without waiting.
     pub fn submit_at_head(&mut self, now: Instant, bio: Bio) -> RequestId {
-        self.catch_up(now);
-        self.meet_group(now, &bio);
-        let rq = self.make_anyway(now, &bio);
-        self.elevator.prepare(&mut self.core.cx(now), rq);
-        self.hand_over(now, rq, Insert::First);
+        let mut step = self.at(now);
+        step.meet_group(&bio);
+        let rq = step.make_anyway(&bio);
+        step.elevator.prepare(&mut step.cx, rq);
+        step.hand_over(rq, Insert::First);
         rq
     }
 
     /// As [`BlockQueue::submit`], but a bio that does not merge becomes a request in a list that the caller keeps.
     pub fn keep(&mut self, now: Instant, bio: Bio) -> ListedBio {
-        self.catch_up(now);
-        self.meet_group(now, &bio);
-        match self.merge_bio(now, &bio, WHOLE) {
+        let mut step = self.at(now);
+        step.meet_group(&bio);
+        match step.merge_bio(&bio, SplitPiece::WHOLE) {
             Attempt::Joined { into, end } => ListedBio::Merged { into, end },
-            Attempt::Insert(_) => ListedBio::Outside(self.make_anyway(now, &bio)),
+            Attempt::Insert(_) => ListedBio::Outside(step.make_anyway(&bio)),
         }
     }
 
     /// Inserts a request of the caller's list; it may merge on the way.
     pub fn insert_from_list(&mut self, now: Instant, rq: RequestId) -> Submitted {
-        self.catch_up(now);
-        self.elevator.prepare(&mut self.core.cx(now), rq);
-        match self.merge_on_insert(now, rq) {
+        let mut step = self.at(now);
+        step.elevator.prepare(&mut step.cx, rq);
+        match step.merge_on_insert(rq) {
             Some(into) => Submitted::MergedOnInsert { into },
             None => {
-                self.hand_over(now, rq, Insert::Sorted);
+                step.hand_over(rq, Insert::Sorted);
                 Submitted::Inserted(rq)
             }
         }
     }
+}
 
-    fn make_anyway(&mut self, now: Instant, bio: &Bio) -> RequestId {
-        let admission = self.elevator.admit(&mut self.core.cx(now), bio);
-        if let crate::elevator::Admission::Shallow(shallow) | crate::elevator::Admission::AtMost(shallow) = admission {
-            self.core.explain(now, |_| Reason::Limited { shallow });
-        }
-        self.pools().take_anyway(bio.dir());
-        let carried = self.core.state.bios.carry(bio.tag, None);
-        self.make(now, bio, carried)
+impl Step<'_, dyn Elevator> {
+    fn make_anyway(&mut self, bio: &Bio) -> RequestId {
+        let admission = self.elevator.admit(&mut self.cx, bio);
+        self.cx.search_of(admission);
+        self.cx.state.slots.pools().take_anyway(bio.dir());
+        self.cx.state.make(bio, SplitPiece::WHOLE, NONE)
     }
 }

@@ -6,8 +6,9 @@
 //! **In the kernel** `elv_requeue_request`, `blk_mq_requeue_request`, `blk_mq_requeue_work`.
 
 use super::dispatch_list::From;
+use super::step::Step;
 use super::{BlockQueue, Listener};
-use crate::elevator::Insert;
+use crate::elevator::{Elevator, Insert};
 use crate::explain::Reason;
 use crate::request::{InFlight, Op, RequestId, Stage};
 use crate::time::Instant;
@@ -18,37 +19,43 @@ impl<L: Listener> BlockQueue<L> {
     /// # Panics
     /// If it is not in flight here: see [`crate::request::NotInFlight`].
     pub fn requeue(&mut self, now: Instant, command: InFlight) {
-        self.catch_up(now);
-        let rq = self.leave_device(command.key(), command.start);
-        self.core.explain(now, |_| Reason::Requeued { rq });
-        if self.core.state.requests[rq].op == Op::Flush {
+        let mut step = self.at(now);
+        let rq = step.leave_device(command.key(), command.start);
+        step.requeue(rq);
+    }
+}
+
+impl Step<'_, dyn Elevator> {
+    fn requeue(&mut self, rq: RequestId) {
+        self.cx.tell(|_| Reason::Requeued { rq });
+        if self.cx.state.requests[rq].op == Op::Flush {
             self.requeue_flush(rq);
             return;
         }
-        self.tell_policies(now, |policy, cx| policy.requeued(cx, rq));
-        self.core.state.queued += 1;
+        self.tell_policies(|policy, cx| policy.requeued(cx, rq));
+        self.cx.state.queued += 1;
         if self.passed_by(rq) {
-            self.core.state.requests.get_mut(rq).stage = Stage::Held;
-            self.list.push_front(rq, From::Bypass);
+            self.cx.state.requests.get_mut(rq).stage = Stage::Held;
+            self.cx.state.list.push_front(rq, From::Bypass);
             return;
         }
-        self.core.state.requests.get_mut(rq).stage = Stage::Queued;
+        self.cx.state.requests.get_mut(rq).stage = Stage::Queued;
         if self.is_orphan(rq) {
             // The present elevator has never seen it.
-            self.elevator.prepare(&mut self.core.cx(now), rq);
-            let run = self.elevator.insert(&mut self.core.cx(now), rq, Insert::First);
-            self.run_hw_queue(now, run);
+            self.elevator.prepare(&mut self.cx, rq);
+            let run = self.elevator.insert(&mut self.cx, rq, Insert::First);
+            self.run_hw_queue(run);
         } else {
-            self.elevator.requeue(&mut self.core.cx(now), rq);
+            self.elevator.requeue(&mut self.cx, rq);
         }
     }
 
     fn requeue_flush(&mut self, rq: RequestId) {
-        match self.core.state.config.slots.era() {
+        match self.cx.state.config.slots.era() {
             Some(_) => self.sequence_flush_again(rq),
             None => {
-                self.flushes.try_again(rq);
-                self.core.state.requests.release(rq);
+                self.cx.state.flushes.try_again(rq);
+                self.cx.state.requests.end(rq);
             }
         }
     }

@@ -131,7 +131,7 @@ pub enum OwnThrottling {
 }
 
 /// One of the policies. Writeback throttling, which nearly every queue has, is known by its type: its answers are
-/// compiled into the steps of the short path.
+/// compiled into the steps.
 pub(super) enum Policy {
     Throttle(Box<wbt::Throttle>),
     Other(Box<dyn RqQos>),

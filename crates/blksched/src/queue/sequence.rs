@@ -57,12 +57,6 @@ pub(super) struct Sequences {
 }
 
 impl Sequences {
-    /// Whether no request is anywhere in a sequence.
-    pub(super) fn is_idle(&self) -> bool {
-        let nobody_waits = self.pending.is_empty() && self.served.is_empty() && self.data_in_flight == 0;
-        nobody_waits && self.running.is_none() && self.left_to_worker.is_none()
-    }
-
     /// Whether `rq` went to the device without the elevator.
     pub(super) fn passed_by(&self, rq: RequestId) -> bool {
         matches!(self.steps.get(rq), Some(SequenceStep::Data(_, SequenceWay::Bypass)))

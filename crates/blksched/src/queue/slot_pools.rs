@@ -15,3 +15,39 @@ pub(crate) enum SlotPools {
     /// Since.
     Tags(Box<Tasks>),
 }
+
+impl SlotPools {
+    #[inline(always)]
+    pub(super) fn are_tags(&self) -> bool {
+        matches!(self, SlotPools::Tags(_))
+    }
+
+    /// # Panics
+    /// If the era has no tags.
+    #[inline(always)]
+    pub(super) fn tasks(&mut self) -> &mut Tasks {
+        match self {
+            SlotPools::Tags(tasks) => tasks,
+            SlotPools::Pools(_) => unreachable!("only blk-mq has tags"),
+        }
+    }
+
+    /// # Panics
+    /// If the era has tags.
+    #[inline(always)]
+    pub(super) fn pools(&mut self) -> &mut Pools {
+        match self {
+            SlotPools::Pools(pools) => pools,
+            SlotPools::Tags(_) => unreachable!("blk-mq has no pools"),
+        }
+    }
+
+    /// Whether no sleeper could go on: none was woken.
+    #[inline(always)]
+    pub(super) fn nobody_goes_on(&self) -> bool {
+        match self {
+            SlotPools::Pools(pools) => pools.nobody_sleeps(),
+            SlotPools::Tags(tasks) => tasks.nobody_runs(),
+        }
+    }
+}

@@ -15,6 +15,11 @@ pub(super) struct SplitPiece {
     pub(super) last: bool,
 }
 
+impl SplitPiece {
+    /// Of a bio that was not split: all of it.
+    pub(super) const WHOLE: SplitPiece = SplitPiece { of: None, last: true };
+}
+
 /// The pieces of `bio`, in order, none longer than `max_sectors`.
 pub(super) fn pieces(bio: Bio, max_sectors: u32) -> impl Iterator<Item = Bio> {
     (0..bio.sectors.div_ceil(max_sectors).max(1)).map(move |nth| {

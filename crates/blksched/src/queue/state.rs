@@ -3,25 +3,27 @@
 use alloc::vec::Vec;
 
 use super::answers::Delivery;
+use super::cgroup::BioGate;
 use super::config::QueueConfig;
-use super::fast_path::FastPath;
+use super::dispatch_list::DispatchList;
+use super::flush::Flushes;
 use super::merge::MergeIndex;
-use super::mq::{SearchDepth, Task};
+use super::mq::Task;
+use super::plug::{Plug, Plugging};
 use super::rq_qos::Policies;
+use super::sequence::Sequences;
 use super::slot_pools::SlotPools;
-use crate::answer::{Dispatch, Hooks, Insert, Run};
-use crate::explain::End;
+use super::split::SplitPiece;
+use crate::answer::{Dispatch, Run};
 use crate::facts::{DeviceFacts, Due};
 use crate::group::Groups;
-use crate::request::{Bios, RequestId, Requests};
+use crate::request::{Bio, Bios, RequestId, Requests, Stage};
 use crate::time::Instant;
 
 /// The queue's state, as far as its steps and an elevator use it. One reference, because a context is made for every
 /// question.
 pub struct QueueState {
     pub(crate) config: QueueConfig,
-    /// The calls that the elevator implements.
-    pub(crate) hooks: Hooks,
     pub(crate) device: DeviceFacts,
     pub(crate) requests: Requests,
     pub(crate) merges: MergeIndex,
@@ -29,8 +31,9 @@ pub struct QueueState {
     pub(crate) run_asked: Run,
     /// Before this moment the elevator need not be asked for its deadline.
     pub(crate) due: Due,
-    /// What is known to be inactive.
-    pub(crate) fast_path: FastPath,
+    /// No deadline comes before this moment, neither the elevator's nor one of the queue's [timers](Self::next_timer).
+    /// Whatever makes one come sooner [says so](Self::wake_by).
+    pub(crate) quiet_until: Instant,
     /// The latest moment seen; time never runs backwards for an elevator.
     pub(crate) clock: Instant,
     pub(crate) bios: Bios,
@@ -42,29 +45,22 @@ pub struct QueueState {
     /// The number of requests in the elevator.
     pub(crate) queued: u32,
     pub(crate) deliveries: Vec<Delivery>,
-    /// How a step continues that went beyond the short path.
-    pub(crate) slow_path: SlowPath,
-}
-
-/// How a step continues that went beyond the short path.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum SlowPath {
-    /// It ended there.
-    Nothing,
-    /// The bio joined this request, and one that it then absorbed must be freed.
-    Joined { into: RequestId, end: End, freed: Option<RequestId> },
-    /// The request that the bio could join would become too large; the bio's own request is inserted here.
-    TooLarge(Insert),
-    /// No slot is free at once; the bio's request would be inserted here.
-    NoSlot(Insert),
-    /// The policy with this number holds the bio back.
-    Held(usize),
-    /// This search found no free tag.
-    NoTag(SearchDepth),
-    /// This new request may continue another one; it would be inserted here.
-    MayContinue(RequestId, Insert),
-    /// The elevator's answer was not a request.
-    Answered(Dispatch),
+    /// The elevator's last answer, as long as nothing has changed since (Rule 2).
+    pub(super) answer: Option<Dispatch>,
+    pub(super) plug: Plug,
+    pub(super) flushes: Flushes,
+    pub(super) sequences: Sequences,
+    pub(super) list: DispatchList,
+    pub(super) gate: BioGate,
+    /// The longest bio that needs nothing before it searches for a request to join; 0 while every bio may need
+    /// something ([`QueueState::gate_changed`]).
+    pub(super) longest: u32,
+    /// Requests in flight that were issued by an elevator that has been replaced.
+    pub(super) of_old_elevator: Vec<RequestId>,
+    /// Cancelled requests that are still in the elevator.
+    pub(super) cancelled: Vec<RequestId>,
+    /// The task that fell asleep last; further pieces of its bio follow.
+    pub(super) last_asleep: Option<Task>,
 }
 
 impl QueueState {
@@ -73,5 +69,40 @@ impl QueueState {
     pub(crate) fn seal(&mut self, id: RequestId) {
         self.merges.forget(&mut self.requests, id);
         self.requests.get_mut(id).mergeable = false;
+    }
+
+    /// A deadline may come at this moment.
+    #[inline(always)]
+    pub(crate) fn wake_by(&mut self, at: Instant) {
+        self.quiet_until = self.quiet_until.min(at);
+    }
+
+    /// `io.max` or `io.prio.class` were set: bios pass them first. 2.4's page cache submits buffers, which are no bios.
+    pub(super) fn gate_changed(&mut self) {
+        let is_straight = self.gate.is_open() && self.plug.kind != Plugging::TaskQueue;
+        self.longest = if is_straight { self.config.limits.max_sectors } else { 0 };
+        self.wake_by(self.gate.deadline().unwrap_or(Instant::NEVER));
+    }
+
+    /// Whether there may be a deadline other than the elevator's. Usually there is none.
+    #[inline]
+    pub(super) fn has_timers(&self) -> bool {
+        self.plug.is_closed() || self.plug.holds() || self.gate.has_limits() || !self.policies.is_empty()
+    }
+
+    /// The earliest of the queue's own deadlines.
+    pub(super) fn next_timer(&self) -> Option<Instant> {
+        Instant::earliest([self.plug.deadline(), self.policies.deadline(), self.gate.deadline()])
+    }
+
+    /// A bio, or a piece of one, becomes a request.
+    #[inline(always)]
+    pub(super) fn make(&mut self, bio: &Bio, piece: SplitPiece, tag: u32) -> RequestId {
+        let rq = self.requests.make(Stage::Prepared, self.clock, bio, tag);
+        if piece.of.is_some() {
+            let carried = self.bios.carry(bio.tag, piece.of);
+            self.requests.get_mut(rq).carry(carried);
+        }
+        rq
     }
 }

@@ -1,10 +1,8 @@
 //! The queue's steps; their state is in one file of the same name for each, beside this folder.
 
-mod calls;
 mod cgroup;
 mod compiled;
 mod dispatch_list;
-mod fast_path;
 mod flush;
 mod plug;
 mod rq_qos;
@@ -12,4 +10,4 @@ mod sequence;
 mod tasks;
 mod waiters;
 
-pub use calls::FastSteps;
+pub use compiled::Compiled;

@@ -6,235 +6,339 @@
 
 use alloc::collections::VecDeque;
 
-use super::merge::{Attempt, Gate, Merging, OnInsert};
+use super::merge::{Attempt, Gate, Hit, Merging, OnInsert};
+use super::mq::SearchDepth;
 use super::plug::{Handover, Plugging};
-use super::pools::Pools;
 use super::slot_pools::SlotPools;
 use super::split::{self, SplitPiece};
+use super::state::QueueState;
+use super::step::{Caller, Step};
 use super::waiters::Sleeper;
-use super::{BlockQueue, Delivery, Listener, Submitted};
-use crate::elevator::{Admission, Hook, Insert, Run};
+use super::{Delivery, Submitted};
+use crate::elevator::{Cx, Elevator, Insert};
 use crate::explain::{Reason, Unplug};
-use crate::request::{Bio, Dir, Op, RequestId};
-use crate::time::Instant;
+use crate::request::{Bio, Dir, GroupId, NONE, Op, RequestId, Sector, Stage};
 
-impl<L: Listener> BlockQueue<L> {
+impl<E: Elevator + ?Sized> Step<'_, E> {
     /// Submits one bio.
-    ///
-    /// # Panics
-    /// If it has no length and is no flush, or if time runs backwards.
-    #[inline]
-    pub fn submit(&mut self, now: Instant, bio: Bio) -> Submitted {
-        if self.is_plain_bio(now, &bio) { self.submit_fast(now, &bio) } else { self.submit_at(now, bio) }
+    #[inline(always)]
+    pub(super) fn submit(&mut self, bio: &Bio, caller: Caller) -> Submitted {
+        let QueueState { longest, groups, .. } = &*self.cx.state;
+        // One comparison for no length and for too long.
+        let is_whole = bio.sectors.wrapping_sub(1) < *longest && bio.is_mergeable();
+        let has_group = bio.group == GroupId::ROOT || groups.get(bio.group).is_some();
+        if !is_whole || !has_group {
+            return self.rare().submit_any(bio);
+        }
+        self.merge_or_get_request(bio, SplitPiece::WHOLE, caller)
     }
 
-    /// The same for any bio, on the long path.
-    #[inline(never)]
-    fn submit_at(&mut self, now: Instant, bio: Bio) -> Submitted {
-        assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
-        self.catch_up(now);
-        self.meet_group(now, &bio);
-        if self.gate.is_open() {
-            return self.submit_passed(now, &bio);
+    /// A bio that may merge, or a piece of one, no longer than the device takes, joins a request or becomes one.
+    #[inline(always)]
+    fn merge_or_get_request(&mut self, bio: &Bio, piece: SplitPiece, caller: Caller) -> Submitted {
+        if self.cx.state.plug.holds()
+            && let Some(became) = self.rare().merge_in_plug(bio, piece)
+        {
+            return became;
         }
-        match self.pass_gate(now, bio) {
-            Some(bio) => self.submit_passed(now, &bio),
+        self.changed();
+        let at = match self.cx.look_for(self.elevator, bio) {
+            Ok(hit) => return self.join(bio, piece, caller, hit),
+            Err(at) => at,
+        };
+        self.run_if_asked();
+        self.get_request(bio, piece, caller, at, true)
+    }
+
+    /// The bio found a request that it may join, if the size allows. Out of line, because a random load has no hits.
+    #[inline(never)]
+    fn join(&mut self, bio: &Bio, piece: SplitPiece, caller: Caller, hit: Hit) -> Submitted {
+        let (attempt, freed) = self.cx.join_if_it_fits(self.elevator, bio, piece.of, hit);
+        match attempt {
+            Attempt::Joined { into, end } => {
+                if let Some(victim) = freed {
+                    self.rare().absorb(into, victim);
+                }
+                self.run_if_asked();
+                self.tell_merged(into, bio);
+                Submitted::Merged { into, end }
+            }
+            Attempt::Insert(at) => {
+                self.run_if_asked();
+                self.rare().get_request(bio, piece, caller, at, true)
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn tell_merged(&mut self, into: RequestId, bio: &Bio) {
+        // Until blk-mq, policies are told what happens to requests only.
+        if !self.cx.state.policies.is_empty() && self.cx.state.slots.are_tags() {
+            self.cx.state.tell_merged(into, bio);
+        }
+    }
+
+    /// A bio that did not merge needs a request of its own; its submitter sleeps if it cannot have one. `mergeable`: the
+    /// bio is, which most callers know before.
+    #[inline(always)]
+    fn get_request(&mut self, bio: &Bio, piece: SplitPiece, caller: Caller, at: Insert, mergeable: bool) -> Submitted {
+        let (tag, at) = match &mut self.cx.state.slots {
+            SlotPools::Pools(_) => {
+                self.changed();
+                // Recordings without a pool show the requested limit.
+                let admission = self.elevator.admit(&mut self.cx, bio);
+                self.cx.search_of(admission);
+                if !self.cx.state.slots.pools().take(self.cx.now, bio) {
+                    return self.rare().sleep(Sleeper { bio: *bio, piece }, caller);
+                }
+                (NONE, at)
+            }
+            SlotPools::Tags(_) => {
+                if !self.cx.state.policies.is_empty()
+                    && let Some(nth) = self.cx.held_back(bio)
+                {
+                    return self.rare().sleep_for_policy(nth, Sleeper { bio: *bio, piece });
+                }
+                let search = if mergeable { self.depth_for(bio) } else { self.rare().search_for(bio) };
+                match self.cx.state.slots.tasks().take(bio.submitter, search) {
+                    // The place that an elevator of 2.5 found is lost behind blk-mq's tags.
+                    Some(tag) => (tag, Insert::Sorted),
+                    None => return self.rare().wait_for_tag(Sleeper { bio: *bio, piece }, search),
+                }
+            }
+        };
+        // A burst of one is not collected, if nothing distinguishes that from being handed over at once.
+        let plug = &self.cx.state.plug;
+        let collected = plug.collects() && (caller != Caller::Waits || plug.holds() || self.sends_newest_first());
+        let at = if plug.collects() { Insert::Sorted } else { at };
+        if mergeable && piece.of.is_none() && !collected && !self.may_merge_on_insert(bio.start) {
+            return self.make_queued(bio, at, tag);
+        }
+        self.rare().make_request(bio, piece, collected, at, tag)
+    }
+
+    /// How deep into the tags it may go.
+    #[inline(always)]
+    pub(super) fn depth_for(&mut self, bio: &Bio) -> SearchDepth {
+        let admission = self.elevator.admit(&mut self.cx, bio);
+        self.cx.search_of(admission)
+    }
+
+    /// The usual case: the bio becomes a request that is queued at once.
+    #[inline(always)]
+    fn make_queued(&mut self, bio: &Bio, at: Insert, tag: u32) -> Submitted {
+        let Cx { state, now, .. } = &mut self.cx;
+        let rq = if self.elevator.merging().uses_hash() {
+            state.merges.make(&mut state.requests, *now, bio, tag)
+        } else {
+            state.requests.make(Stage::Queued, *now, bio, tag)
+        };
+        self.track(rq, bio, tag);
+        self.elevator.prepare(&mut self.cx, rq);
+        let closes = self.cx.state.plug.closes() && !self.elevator.has_work();
+        self.cx.state.queued += 1;
+        self.explain_inserted(rq);
+        if closes {
+            self.rare().close_plug();
+        }
+        self.insert(rq, at);
+        Submitted::Inserted(rq)
+    }
+
+    #[inline(always)]
+    fn track(&mut self, rq: RequestId, bio: &Bio, tag: u32) {
+        if tag != NONE && !self.cx.state.policies.is_empty() {
+            self.cx.state.track(rq, bio);
+        }
+    }
+
+    /// Gives a prepared request to the elevator.
+    #[inline(always)]
+    pub(super) fn hand_over(&mut self, rq: RequestId, at: Insert) {
+        let closes = self.cx.state.plug.closes() && !self.elevator.has_work();
+        self.enlist(rq);
+        if closes {
+            self.rare().close_plug();
+        }
+        self.insert(rq, at);
+    }
+
+    /// From now on it is queued, and bios can find it.
+    #[inline(always)]
+    pub(super) fn enlist(&mut self, rq: RequestId) {
+        let state = &mut *self.cx.state;
+        state.requests.get_mut(rq).stage = Stage::Queued;
+        state.queued += 1;
+        state.merges.admit(&mut state.requests, rq);
+        self.explain_inserted(rq);
+    }
+
+    #[inline(always)]
+    pub(super) fn explain_inserted(&mut self, rq: RequestId) {
+        self.cx.tell_by(|listener, at, requests| {
+            let Bio { submitter, start, sectors, .. } = *requests[rq];
+            listener.on_inserted(at, rq, requests[rq].dir(), start, sectors, submitter);
+        });
+    }
+
+    #[inline(always)]
+    pub(super) fn insert(&mut self, rq: RequestId, at: Insert) {
+        let run = self.elevator.insert(&mut self.cx, rq, at);
+        self.changed();
+        self.run_hw_queue(run);
+        if self.cx.state.plug.is_reached(self.cx.state.queued) {
+            self.rare().open_plug(Unplug::Threshold);
+        }
+    }
+
+    /// 6.1: whether a request that starts here may continue a queued one. The search of its bio may just have shown
+    /// that none ends here.
+    #[inline(always)]
+    fn may_merge_on_insert(&self, start: Sector) -> bool {
+        self.elevator.merging().on_insert == OnInsert::Merge && !self.cx.state.merges.nothing_ends_at(start)
+    }
+}
+
+impl Step<'_, dyn Elevator> {
+    /// The bio becomes a request of a flush sequence, of its submitter's plug, or one that may continue another.
+    pub(super) fn make_request(
+        &mut self,
+        bio: &Bio,
+        piece: SplitPiece,
+        collected: bool,
+        at: Insert,
+        tag: u32,
+    ) -> Submitted {
+        let rq = self.cx.state.make(bio, piece, tag);
+        self.track(rq, bio, tag);
+        if !bio.is_volatile_data()
+            && self.cx.state.slots.are_tags()
+            && let Some(became) = self.begin_sequence(rq)
+        {
+            return became;
+        }
+        if collected {
+            self.collect(rq);
+            return Submitted::Held;
+        }
+        self.elevator.prepare(&mut self.cx, rq);
+        if let Some(into) = self.merge_on_insert(rq) {
+            return Submitted::MergedOnInsert { into };
+        }
+        self.hand_over(rq, at);
+        Submitted::Inserted(rq)
+    }
+
+    /// Submits a bio, or a piece of one, that is no longer than the device takes.
+    pub(super) fn submit_piece(&mut self, bio: &Bio, piece: SplitPiece, caller: Caller) -> Submitted {
+        if bio.is_mergeable() {
+            self.merge_or_get_request(bio, piece, caller)
+        } else {
+            self.get_request(bio, piece, caller, Insert::Sorted, false)
+        }
+    }
+
+    /// Submits any bio, whatever it needs first.
+    #[cold]
+    fn submit_any(&mut self, bio: &Bio) -> Submitted {
+        assert!(bio.sectors > 0 || bio.op == Op::Flush, "a bio of no length: {bio:?}");
+        self.meet_group(bio);
+        match self.pass_gate(*bio) {
+            Some(bio) => self.submit_passed(&bio),
             None => Submitted::Held,
         }
     }
 
     /// Submits a bio that no limit holds back.
-    #[inline(always)]
-    pub(super) fn submit_passed(&mut self, now: Instant, bio: &Bio) -> Submitted {
+    pub(super) fn submit_passed(&mut self, bio: &Bio) -> Submitted {
         if bio.op == Op::Flush || !bio.durability.is_volatile() {
-            return self.submit_durable(now, *bio);
+            return self.submit_durable(*bio);
         }
-        self.submit_data(now, bio)
+        self.submit_data(bio)
     }
 
     /// Submits the bio's data, after the flushes around it have been handled.
-    #[inline(always)]
-    pub(super) fn submit_data(&mut self, now: Instant, bio: &Bio) -> Submitted {
-        let max_sectors = self.longest_piece(bio.op);
-        if bio.sectors <= max_sectors {
-            return self.submit_piece(now, bio, SplitPiece { of: None, last: true });
+    pub(super) fn submit_data(&mut self, bio: &Bio) -> Submitted {
+        if bio.sectors <= self.longest_piece(bio.op) {
+            return self.submit_piece(bio, SplitPiece::WHOLE, Caller::Continues);
         }
-        self.submit_split(now, bio)
+        self.submit_split(bio)
     }
 
-    #[inline]
     fn longest_piece(&self, op: Op) -> u32 {
         if matches!(op, Op::Discard | Op::WriteZeroes) {
-            return self.core.state.config.limits.max_discard_sectors;
+            return self.cx.state.config.limits.max_discard_sectors;
         }
-        let (pieces, most) = (self.core.state.merges.rules().pieces, self.core.state.config.limits.max_sectors);
+        let (pieces, most) = (self.cx.state.merges.rules().pieces, self.cx.state.config.limits.max_sectors);
         // 2.4's page cache submits buffers. A driver that has that elevator in other surroundings (a server whose bios
         // are its clients' requests) submits bios.
-        if self.plug.kind == Plugging::TaskQueue { pieces.longest(most) } else { most }
+        if self.cx.state.plug.kind == Plugging::TaskQueue { pieces.longest(most) } else { most }
     }
 
     /// Submits a bio longer than the device takes, or than a buffer of 2.4.
-    #[cold]
-    fn submit_split(&mut self, now: Instant, bio: &Bio) -> Submitted {
+    fn submit_split(&mut self, bio: &Bio) -> Submitted {
         let max_sectors = self.longest_piece(bio.op);
         let count = bio.sectors.div_ceil(max_sectors);
-        let of = Some(self.core.state.bios.split(count));
+        let of = Some(self.cx.state.bios.split(count));
         let mut became = Submitted::Held;
         for (nth, part) in (1..).zip(split::pieces(*bio, max_sectors)) {
             let piece = SplitPiece { of, last: nth == count };
             let sleeper = Sleeper { bio: part, piece };
             // Once one piece sleeps, the rest sleep behind it.
-            match (became, &self.core.state.slots) {
+            match (became, &self.cx.state.slots) {
                 (Submitted::Asleep, SlotPools::Tags(_)) => self.queue_behind(sleeper),
                 (Submitted::Asleep, SlotPools::Pools(pools)) if pools.waits_as_2_4() => {
-                    self.pools().wait_behind(sleeper)
+                    self.cx.state.slots.pools().wait_behind(sleeper)
                 }
-                (Submitted::Asleep, SlotPools::Pools(_)) => self.sleep(now, sleeper),
-                _ => became = self.submit_piece(now, &part, piece),
+                (Submitted::Asleep, SlotPools::Pools(_)) => self.fall_asleep(sleeper),
+                _ => became = self.submit_piece(&part, piece, Caller::Continues),
             }
         }
         became
     }
 
-    /// Keeps a submission that found no slot until one is free. A submitter that sleeps also waits, so plugs are
-    /// emptied: its own requests may hold the slots for which it sleeps.
+    /// A submission found no slot. A submitter that sleeps also waits, so plugs are emptied: its own requests may hold
+    /// the slots for which it sleeps.
     #[cold]
-    pub(super) fn sleep(&mut self, now: Instant, sleeper: Sleeper) {
-        if self.pools().waits_as_2_4() {
-            let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
-            self.core.explain(now, |_| Reason::Slept { submitter, dir });
-            return self.wait_for_request(now, VecDeque::from([sleeper]));
+    pub(super) fn sleep(&mut self, sleeper: Sleeper, caller: Caller) -> Submitted {
+        if caller != Caller::TriesAgain {
+            self.fall_asleep(sleeper);
         }
-        self.pools().sleep(sleeper);
+        Submitted::Asleep
+    }
+
+    fn fall_asleep(&mut self, sleeper: Sleeper) {
+        let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
+        if self.cx.state.slots.pools().waits_as_2_4() {
+            self.cx.tell(|_| Reason::Slept { submitter, dir });
+            return self.wait_for_request(VecDeque::from([sleeper]));
+        }
+        self.cx.state.slots.pools().sleep(sleeper);
         if sleeper.piece.last {
-            let (submitter, dir) = (sleeper.bio.submitter, sleeper.bio.dir());
-            self.core.explain(now, |_| Reason::Slept { submitter, dir });
-            self.flush_plug_of(now, submitter, Handover::FromSchedule);
-            self.open_plug(now, Unplug::Waiting);
-        }
-    }
-
-    fn submit_piece(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
-        if let SlotPools::Tags(_) = self.core.state.slots {
-            if bio.is_mergeable()
-                && let Some(merged) = self.try_merge(now, bio, piece)
-            {
-                return merged;
-            }
-            return self.allocate(now, bio, piece);
-        }
-        let became = self.submit_pooled(now, bio, piece);
-        if became == Submitted::Asleep {
-            self.sleep(now, Sleeper { bio: *bio, piece });
-        }
-        became
-    }
-
-    /// The result for a bio that joined a request; `None` if it needs a request of its own.
-    #[inline(always)]
-    pub(super) fn try_merge(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Option<Submitted> {
-        match self.merge_bio(now, bio, piece) {
-            Attempt::Joined { into, end } => {
-                self.tell_policies(now, |policy, cx| policy.merged(cx, into, bio));
-                Some(Submitted::Merged { into, end })
-            }
-            Attempt::Insert(_) => None,
-        }
-    }
-
-    /// Until blk-mq: the submitter sleeps if there is no slot.
-    #[inline(always)]
-    pub(super) fn submit_pooled(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Submitted {
-        let at = match self.merge_bio(now, bio, piece) {
-            Attempt::Joined { into, end } => return Submitted::Merged { into, end },
-            Attempt::Insert(at) => at,
-        };
-        self.enter_pooled(now, bio, piece, at)
-    }
-
-    /// A bio that did not merge: its submitter sleeps if there is no slot.
-    #[inline]
-    pub(super) fn enter_pooled(&mut self, now: Instant, bio: &Bio, piece: SplitPiece, at: Insert) -> Submitted {
-        // Recordings without a pool show the requested limit.
-        if self.core.state.hooks.has(Hook::Admit)
-            && let Admission::Shallow(shallow) | Admission::AtMost(shallow) =
-                self.elevator.admit(&mut self.core.cx(now), bio)
-        {
-            self.core.explain(now, |_| Reason::Limited { shallow });
-        }
-        if !self.pools().take(now, bio) {
-            return Submitted::Asleep;
-        }
-        let carried = self.core.state.bios.carry(bio.tag, piece.of);
-        let rq = self.make(now, bio, carried);
-        self.enter_queue(now, rq, at)
-    }
-
-    pub(super) fn pools(&mut self) -> &mut Pools {
-        match &mut self.core.state.slots {
-            SlotPools::Pools(pools) => pools,
-            SlotPools::Tags(_) => unreachable!("blk-mq has no pools"),
-        }
-    }
-
-    /// A request with a slot continues to its flush, its submitter's plug, or the elevator.
-    #[inline(always)]
-    pub(super) fn enter_queue(&mut self, now: Instant, rq: RequestId, at: Insert) -> Submitted {
-        if let SlotPools::Tags(_) = self.core.state.slots
-            && !self.core.state.requests[rq].is_plain()
-            && let Some(became) = self.begin_sequence(now, rq)
-        {
-            return became;
-        }
-        if self.plug.collects() {
-            self.collect(now, rq);
-            return Submitted::Held;
-        }
-        self.prepare(now, rq);
-        if let Some(into) = self.merge_on_insert(now, rq) {
-            return Submitted::MergedOnInsert { into };
-        }
-        self.hand_over(now, rq, at);
-        Submitted::Inserted(rq)
-    }
-
-    /// A request has left its submitter's plug.
-    #[inline]
-    pub(super) fn prepare(&mut self, now: Instant, rq: RequestId) {
-        if self.core.state.hooks.has(Hook::Prepare) {
-            self.elevator.prepare(&mut self.core.cx(now), rq);
+            self.cx.tell(|_| Reason::Slept { submitter, dir });
+            self.flush_plug_of(submitter, Handover::FromSchedule);
+            self.open_plug(Unplug::Waiting);
         }
     }
 
     /// Admits sleepers whose slots have become free; returns whether there were any. They run after the queue has, as
     /// woken processes run after the interrupt that woke them.
-    #[inline]
-    pub(super) fn admit_sleepers(&mut self, now: Instant) -> bool {
-        match &self.core.state.slots {
-            SlotPools::Pools(pools) => !pools.nobody_sleeps() && self.admit_pooled(now),
-            SlotPools::Tags(tasks) => !tasks.nobody_runs() && self.run_woken(now),
+    pub(super) fn admit_sleepers(&mut self) -> bool {
+        match &self.cx.state.slots {
+            SlotPools::Pools(pools) => !pools.nobody_sleeps() && self.admit_pooled(),
+            SlotPools::Tags(tasks) => !tasks.nobody_runs() && self.run_woken(),
         }
     }
 
-    /// Whether there is no sleeper that [`BlockQueue::admit_sleepers`] could let in.
-    #[inline]
-    pub(super) fn nobody_goes_on(&self) -> bool {
-        match &self.core.state.slots {
-            SlotPools::Pools(pools) => pools.nobody_sleeps(),
-            SlotPools::Tags(tasks) => tasks.nobody_runs(),
-        }
-    }
-
-    #[cold]
-    fn admit_pooled(&mut self, now: Instant) -> bool {
-        if self.pools().waits_as_2_4() {
-            return self.run_waiters(now);
+    fn admit_pooled(&mut self) -> bool {
+        if self.cx.state.slots.pools().waits_as_2_4() {
+            return self.run_waiters();
         }
         let mut any = false;
         for dir in Dir::BOTH {
-            while let Some(sleeper) = self.pools().wake(now, dir) {
-                if !self.admit_sleeper(now, sleeper) {
-                    self.pools().sleep_on(sleeper);
+            while let Some(sleeper) = self.cx.state.slots.pools().wake(self.cx.now, dir) {
+                if !self.admit_sleeper(sleeper) {
+                    self.cx.state.slots.pools().sleep_on(sleeper);
                     break;
                 }
                 any = true;
@@ -244,112 +348,104 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// Returns false if the elevator does not let it have a slot yet.
-    fn admit_sleeper(&mut self, now: Instant, sleeper: Sleeper) -> bool {
+    fn admit_sleeper(&mut self, sleeper: Sleeper) -> bool {
         let Sleeper { bio, piece } = sleeper;
-        if self.submit_pooled(now, &bio, piece) == Submitted::Asleep {
+        if self.submit_piece(&bio, piece, Caller::TriesAgain) == Submitted::Asleep {
             return false;
         }
         // The burst to which it belonged may have ended.
-        self.end_burst(now, bio.submitter);
+        self.end_burst(bio.submitter);
         if piece.last {
-            self.core.explain(now, |_| Reason::Woke { submitter: bio.submitter });
-            self.core.state.deliveries.push(Delivery::Awake(bio.submitter));
+            self.cx.tell(|_| Reason::Woke { submitter: bio.submitter });
+            self.cx.state.deliveries.push(Delivery::Awake(bio.submitter));
         }
         true
     }
 
     /// Submits the data of a bio that was held for a flush. Its submitter can no longer sleep for a slot or end the
     /// burst, so the data goes directly to the elevator, without merging.
-    pub(super) fn submit_held(&mut self, now: Instant, bio: Bio) {
-        let max_sectors = self.core.state.config.limits.max_sectors;
+    pub(super) fn submit_held(&mut self, bio: Bio) {
+        let max_sectors = self.cx.state.config.limits.max_sectors;
         let count = bio.sectors.div_ceil(max_sectors);
-        let of = (count > 1).then(|| self.core.state.bios.split(count));
+        let of = (count > 1).then(|| self.cx.state.bios.split(count));
         for part in split::pieces(bio, max_sectors) {
-            self.pools().take_anyway(part.dir());
-            let carried = self.core.state.bios.carry(part.tag, of);
-            let rq = self.make(now, &part, carried);
-            self.prepare(now, rq);
-            self.hand_over(now, rq, Insert::Sorted);
+            self.cx.state.slots.pools().take_anyway(part.dir());
+            let rq = self.cx.state.make(&part, SplitPiece { of, last: true }, NONE);
+            self.elevator.prepare(&mut self.cx, rq);
+            self.hand_over(rq, Insert::Sorted);
         }
-        self.open_plug(now, Unplug::Waiting);
+        self.open_plug(Unplug::Waiting);
     }
 
-    #[inline(always)]
-    pub(super) fn merge_bio(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Attempt {
-        if self.plug.collects()
-            && let Some(joined) = self.merge_in_plug(now, bio, piece)
-        {
+    /// Searches for a request to join, for a caller that has a slot, or needs none, for a request of its own.
+    pub(super) fn merge_bio(&mut self, bio: &Bio, piece: SplitPiece) -> Attempt {
+        if let Some(joined) = self.join_in_plug(bio, piece) {
             return joined;
         }
-        self.seek(now, bio, piece)
-    }
-
-    /// Asks the elevator, which may change its state.
-    #[inline(always)]
-    pub(super) fn seek(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Attempt {
         self.changed();
-        let (attempt, freed) = self.core.cx(now).try_merge(&mut *self.elevator, bio, piece.of);
+        if !bio.is_mergeable() {
+            return Attempt::Insert(Insert::Sorted);
+        }
+        let (attempt, freed) = match self.cx.look_for(self.elevator, bio) {
+            Ok(hit) => self.cx.join_if_it_fits(self.elevator, bio, piece.of, hit),
+            Err(at) => (Attempt::Insert(at), None),
+        };
         if let Some(victim) = freed {
             let Attempt::Joined { into, .. } = attempt else { unreachable!("only a merge frees a request") };
-            self.absorb(now, into, victim);
+            self.absorb(into, victim);
         }
-        if self.core.state.run_asked != Run::No {
-            self.run_if_asked(now);
-        }
+        self.run_if_asked();
         attempt
     }
 
     /// Searches the submitter's plug, newest first, before the elevator.
     #[inline(never)]
-    fn merge_in_plug(&mut self, now: Instant, bio: &Bio, piece: SplitPiece) -> Option<Attempt> {
-        let Merging { gate, kin, .. } = self.core.state.merges.rules();
+    fn merge_in_plug(&mut self, bio: &Bio, piece: SplitPiece) -> Option<Submitted> {
+        let Attempt::Joined { into, end } = self.join_in_plug(bio, piece)? else { return None };
+        self.tell_merged(into, bio);
+        Some(Submitted::Merged { into, end })
+    }
+
+    fn join_in_plug(&mut self, bio: &Bio, piece: SplitPiece) -> Option<Attempt> {
+        let Merging { gate, kin, .. } = self.cx.state.merges.rules();
         if gate == Gate::Never || !bio.is_mergeable() {
             return None;
         }
-        let limits = self.core.state.config.limits;
-        let (into, end) = self.plug.collected(bio.submitter).find_map(|rq| {
-            let request = &self.core.state.requests[rq];
+        let limits = self.cx.state.config.limits;
+        let (into, end) = self.cx.state.plug.collected(bio.submitter).find_map(|rq| {
+            let request = &self.cx.state.requests[rq];
             let end = super::merge::adjoins(request, bio).filter(|_| kin.accepts(request, bio))?;
             super::merge::fits(request, bio.sectors, 1, &limits).then_some((rq, end))
         })?;
-        self.core.cx(now).grow(into, bio, piece.of, end);
-        self.core.explain(now, |_| Reason::Merged { into, end });
+        self.cx.grow(into, bio, piece.of, end);
+        self.cx.tell(|_| Reason::Merged { into, end });
         Some(Attempt::Joined { into, end })
     }
 
     /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Returns the first.
-    #[inline(always)]
-    pub(super) fn merge_on_insert(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
-        match self.core.state.merges.rules().on_insert {
-            OnInsert::Merge if !self.core.state.may_continue(rq) => None,
-            OnInsert::Merge
-                if self.core.state.hooks.has(Hook::MayAppend)
-                    && !self.elevator.may_append(&self.core.state.requests[rq]) =>
-            {
-                None
-            }
-            OnInsert::Merge => self.merge_into_others(now, rq),
-            OnInsert::Plain => None,
-        }
+    pub(super) fn merge_on_insert(&mut self, rq: RequestId) -> Option<RequestId> {
+        let start = self.cx.state.requests[rq].start;
+        let may = self.may_merge_on_insert(start) && self.elevator.may_append(&self.cx.state.requests[rq]);
+        if may { self.merge_into_others(rq) } else { None }
     }
 
     /// The elevator puts a request that it kept aside into its order.
-    pub(super) fn reinsert(&mut self, now: Instant, rq: RequestId) {
-        let stage = self.core.state.requests[rq].stage;
+    pub(super) fn reinsert(&mut self, rq: RequestId) {
+        let stage = self.cx.state.requests[rq].stage;
         assert!(stage == crate::request::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
-        if self.merge_on_insert(now, rq).is_none() {
-            self.core.state.merges.admit(&mut self.core.state.requests, rq);
-            self.insert(now, rq, Insert::Sorted);
+        if self.merge_on_insert(rq).is_none() {
+            self.cx.state.merges.admit(&mut self.cx.state.requests, rq);
+            self.insert(rq, Insert::Sorted);
         }
     }
 
-    fn merge_into_others(&mut self, now: Instant, rq: RequestId) -> Option<RequestId> {
+    fn merge_into_others(&mut self, rq: RequestId) -> Option<RequestId> {
         let mut first = None;
         let mut grown = None;
-        while let Some(join) = self.core.cx(now).insert_merge(&mut *self.elevator, rq, grown) {
+        while let Some(join) = self.cx.insert_merge(self.elevator, rq, grown) {
             self.changed();
-            self.absorb(now, join.into, join.victim);
-            self.run_if_asked(now);
+            self.absorb(join.into, join.victim);
+            self.run_if_asked();
             first.get_or_insert(join.into);
             grown = Some(join.into);
             if !join.cascades {
@@ -359,26 +455,11 @@ impl<L: Listener> BlockQueue<L> {
         first
     }
 
-    /// Handles a run that the elevator requested during a merge, which has no answer of its own.
-    #[cold]
-    pub(super) fn run_if_asked(&mut self, now: Instant) {
-        let run_asked = core::mem::take(&mut self.core.state.run_asked);
-        self.run_hw_queue(now, run_asked);
-    }
-
     /// A request was absorbed by another: its slot is free.
-    pub(super) fn absorb(&mut self, now: Instant, into: RequestId, victim: RequestId) {
-        self.tell_policies(now, |policy, cx| policy.absorbed(cx, into, victim));
-        let request = &self.core.state.requests[victim];
-        let (dir, queued) = (request.dir(), request.stage == crate::request::Stage::Queued);
-        self.core.state.queued -= u32::from(queued);
-        match &mut self.core.state.slots {
-            SlotPools::Pools(pools) => {
-                pools.release(dir);
-                self.tell_woken();
-            }
-            SlotPools::Tags(_) => self.return_tag(victim),
-        }
-        self.core.state.requests.release(victim);
+    pub(super) fn absorb(&mut self, into: RequestId, victim: RequestId) {
+        self.tell_policies(|policy, cx| policy.absorbed(cx, into, victim));
+        let queued = self.cx.state.requests[victim].stage == Stage::Queued;
+        self.cx.state.queued -= u32::from(queued);
+        self.cx.state.release(victim);
     }
 }

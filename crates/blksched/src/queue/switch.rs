@@ -10,60 +10,75 @@ use alloc::vec::Vec;
 
 use super::merge::MergeIndex;
 use super::slot_pools::SlotPools;
+use super::step::Step;
 use super::{BlockQueue, Listener};
 use crate::elevator::{Due, Elevator, Insert};
 use crate::explain::Reason;
-use crate::request::{Op, Stage};
+use crate::request::{Op, RequestId, Stage};
 use crate::time::Instant;
 
-impl<L: Listener> BlockQueue<L> {
+impl Step<'_, dyn Elevator> {
     /// The elevator limits requests to another smallest depth, as a new one or because a knob was written: tasks that
     /// sleep for a tag are let through, and wake-up batches are sized anew.
     pub(super) fn change_over(&mut self) {
-        let shallowest = self.elevator.shallowest(&self.core.state.device);
-        if let SlotPools::Tags(tasks) = &mut self.core.state.slots {
-            tasks.change_over(shallowest, &mut self.core.state.woke);
-            self.core.state.woken();
+        let shallowest = self.elevator.shallowest(&self.cx.state.device);
+        if let SlotPools::Tags(tasks) = &mut self.cx.state.slots {
+            tasks.change_over(shallowest, &mut self.cx.state.woke);
+            self.cx.state.woken();
         }
     }
 
-    /// Replaces the elevator; returns the old one, which holds nothing of importance any more.
-    pub fn switch(&mut self, now: Instant, elevator: Box<dyn Elevator>) -> Box<dyn Elevator> {
-        self.catch_up(now);
-        let mut queued = self.core.state.requests.at_stage(Stage::Queued);
-        queued.sort_by_key(|&rq| self.core.state.requests[rq].queued_at);
-        let old = core::mem::replace(&mut self.elevator, elevator);
-        self.core.state.hooks = self.elevator.hooks();
-        self.core.state.due = Due::of(self.core.state.hooks);
-        self.of_old_elevator = self.core.state.requests.at_stage(Stage::InFlight);
-        self.of_old_elevator.extend(self.list.of_elevator());
-        let requests = &self.core.state.requests;
-        let sequences = &self.sequences;
-        self.of_old_elevator.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));
-        self.elevator.attach(&mut self.core.cx(now));
-        self.introduce_groups(now);
-        self.core.state.requests.unchain_all();
-        self.core.state.merges = MergeIndex::new(self.elevator.merging(), self.core.state.config.slots.capacity());
+    /// A new elevator comes: it is told what it must know before the first request.
+    fn adopt(&mut self) {
+        let state = &mut *self.cx.state;
+        state.due = Due::of(self.elevator);
+        state.quiet_until = Instant::ZERO;
+        state.of_old_elevator = state.requests.at_stage(Stage::InFlight);
+        state.of_old_elevator.extend(state.list.of_elevator());
+        let (requests, sequences) = (&state.requests, &state.sequences);
+        state.of_old_elevator.retain(|&rq| requests[rq].op != Op::Flush && !sequences.passed_by(rq));
+        self.elevator.attach(&mut self.cx);
+        self.introduce_groups();
+        let state = &mut *self.cx.state;
+        state.requests.unchain_all();
+        state.merges = MergeIndex::new(self.elevator.merging(), state.config.slots.capacity());
         self.change_over();
         let own = self.elevator.own_throttling();
-        self.tell_policies(now, |policy, cx| policy.elevator(cx, own));
-        let listed: Vec<_> = self.list.data(&self.core.state.requests).collect();
-        self.core.state.queued = 0;
-        if old.deadline().is_some() {
-            self.core.explain(now, |_| Reason::Cancelled);
-        }
-        self.core.explain(now, |_| Reason::Switched { requests: (queued.len() + listed.len()) as u32 });
+        self.tell_policies(|policy, cx| policy.elevator(cx, own));
+    }
+
+    /// They are inserted anew.
+    fn insert_all(&mut self, queued: Vec<RequestId>) {
+        let listed: Vec<_> = self.cx.state.list.data(&self.cx.state.requests).collect();
+        self.cx.state.queued = 0;
+        self.cx.tell(|_| Reason::Switched { requests: (queued.len() + listed.len()) as u32 });
         // What was on the dispatch list remains there.
         for rq in listed {
-            self.core.state.queued += 1;
-            self.explain_inserted(now, rq);
+            self.cx.state.queued += 1;
+            self.explain_inserted(rq);
         }
         for rq in queued {
-            self.prepare(now, rq);
-            self.enlist(now, rq);
-            self.insert(now, rq, Insert::Sorted);
+            self.elevator.prepare(&mut self.cx, rq);
+            self.enlist(rq);
+            self.insert(rq, Insert::Sorted);
         }
         self.changed();
+    }
+}
+
+impl<L: Listener> BlockQueue<L> {
+    /// Replaces the elevator; returns the old one, which holds nothing of importance any more.
+    pub fn switch(&mut self, now: Instant, elevator: Box<dyn Elevator>) -> Box<dyn Elevator> {
+        let requests = &self.at(now).cx.state.requests;
+        let mut queued = requests.at_stage(Stage::Queued);
+        queued.sort_by_key(|&rq| requests[rq].queued_at);
+        let old = core::mem::replace(&mut self.elevator, elevator);
+        let mut step = self.step(now);
+        step.adopt();
+        if old.deadline().is_some() {
+            step.cx.tell(|_| Reason::Cancelled);
+        }
+        step.insert_all(queued);
         old
     }
 }

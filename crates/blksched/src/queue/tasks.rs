@@ -133,11 +133,6 @@ impl Tasks {
         self.hctx.insert(submitter, queue.min(self.others.len() as u32));
     }
 
-    /// Whether hardware queues have tags of their own.
-    pub(super) fn are_split(&self) -> bool {
-        !self.others.is_empty()
-    }
-
     fn sets(&mut self) -> impl Iterator<Item = &mut TagSet> {
         core::iter::once(&mut self.set).chain(&mut self.others)
     }
@@ -175,7 +170,7 @@ impl Tasks {
     }
 
     /// A tag's request has ended; adds the tasks that are woken, in order.
-    #[inline]
+    #[inline(always)]
     pub(super) fn give_back(&mut self, tag: u32, woke: &mut Vec<Task>) {
         if self.others.is_empty() {
             return self.set.free(tag, woke);

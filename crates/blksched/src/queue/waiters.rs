@@ -12,6 +12,7 @@ use super::mq::Task;
 use super::split::SplitPiece;
 use crate::request::{Bio, Dir};
 use alloc::collections::VecDeque;
+use alloc::vec::Vec;
 
 /// A bio whose submitter sleeps.
 #[derive(Clone, Copy, Debug)]
@@ -53,18 +54,18 @@ impl Waiters {
         waiter.pieces.push_back(sleeper);
     }
 
-    pub(super) fn wake_one(&mut self, dir: Dir) {
+    pub(super) fn wake_one(&mut self, dir: Dir, woke: &mut Vec<Task>) {
         let next = self.waiting.iter_mut().find(|waiter| waiter.dir == dir && !waiter.woken);
         if let Some(waiter) = next {
             waiter.woken = true;
-            self.runnable.push_back(waiter.task);
+            woke.push(waiter.task);
         }
     }
 
-    pub(super) fn wake_all(&mut self) {
+    pub(super) fn wake_all(&mut self, woke: &mut Vec<Task>) {
         for waiter in self.waiting.iter_mut().filter(|waiter| !waiter.woken) {
             waiter.woken = true;
-            self.runnable.push_back(waiter.task);
+            woke.push(waiter.task);
         }
     }
 

@@ -42,18 +42,6 @@ struct Slot {
 
 const _: () = assert!(core::mem::size_of::<Slot>() <= 80);
 
-impl Slot {
-    /// The slot is free, and `next` is the next free one.
-    #[inline(always)]
-    fn end(&mut self, next: u32) -> Ended {
-        let tag = core::mem::replace(&mut self.tag, NONE);
-        self.request.stage = Stage::Free;
-        self.behind = next;
-        let Request { bio, lone, .. } = self.request;
-        Ended { lone, bios: bio.tag, dir: bio.op.dir(), tag }
-    }
-}
-
 /// What remains of a request that has ended.
 pub(crate) struct Ended {
     /// Whether it carried one whole bio.
@@ -190,28 +178,20 @@ impl Requests {
         *generation = generation.wrapping_add(1);
     }
 
-    /// A request of a bio, in the slot that was freed last.
+    /// A request of a whole bio, in the slot that was freed last.
     #[inline(always)]
-    pub(crate) fn make(&mut self, now: Instant, bio: &Bio, carried: Carried, tag: u32) -> RequestId {
-        let rq = self.make_lone(Stage::Prepared, bio.is_mergeable(), now, bio, tag);
-        self.get_mut(rq).carry(carried);
-        rq
-    }
-
-    /// The same for a whole bio, at a stage of its life, for callers that know whether it may merge.
-    #[inline(always)]
-    pub(crate) fn make_lone(&mut self, stage: Stage, mergeable: bool, now: Instant, bio: &Bio, tag: u32) -> RequestId {
+    pub(crate) fn make(&mut self, stage: Stage, now: Instant, bio: &Bio, tag: u32) -> RequestId {
         let rq = self.next_free();
-        self.fill(rq, stage, mergeable, now, bio, tag);
+        self.fill(rq, stage, now, bio, tag);
         rq
     }
 
-    /// The same for one that may merge and is queued, as the first of this bucket of the merge hash.
+    /// The same for one that may merge and is queued at once, as the first of this bucket of the merge hash.
     #[inline(always)]
     pub(crate) fn make_hashed(&mut self, now: Instant, bio: &Bio, tag: u32, first: &mut u32, bucket: u32) -> RequestId {
         let rq = self.next_free();
         let behind = core::mem::replace(first, rq.0);
-        let slot = self.fill(rq, Stage::Queued, true, now, bio, tag);
+        let slot = self.fill(rq, Stage::Queued, now, bio, tag);
         (slot.before, slot.behind) = (FIRST | bucket, behind);
         if behind != NONE {
             self.slots[behind as usize].before = rq.0;
@@ -219,18 +199,11 @@ impl Requests {
         rq
     }
 
-    #[inline(always)]
-    fn next_free(&mut self) -> RequestId {
-        if self.free == NONE {
-            self.add();
-        }
-        RequestId(self.free)
-    }
-
     /// Turns the first free slot into a request.
     #[inline(always)]
-    fn fill(&mut self, rq: RequestId, stage: Stage, mergeable: bool, now: Instant, bio: &Bio, tag: u32) -> &mut Slot {
+    fn fill(&mut self, rq: RequestId, stage: Stage, now: Instant, bio: &Bio, tag: u32) -> &mut Slot {
         let slot = &mut self.slots[rq.index()];
+        let mergeable = bio.is_mergeable();
         // Whatever may merge needs no flush.
         let plain = mergeable || bio.is_volatile_data();
         let (serial, queued_at) = (self.made, now);
@@ -240,6 +213,14 @@ impl Requests {
         self.free = slot.behind;
         self.made += 1;
         slot
+    }
+
+    #[inline(always)]
+    fn next_free(&mut self) -> RequestId {
+        if self.free == NONE {
+            self.add();
+        }
+        RequestId(self.free)
     }
 
     /// Adds a slot.
@@ -306,37 +287,9 @@ impl Requests {
         true
     }
 
-    /// [`Requests::land`] and [`Requests::end`] in one step.
-    #[inline(always)]
-    pub(crate) fn land_for_good(&mut self, key: FlightKey, start: Sector) -> Option<Ended> {
-        let slot = self.slots.get_mut(key.slot().index())?;
-        if !Requests::is_plain_flight(slot, key, start) {
-            return None;
-        }
-        slot.generation = slot.generation.wrapping_add(1);
-        let ended = slot.end(self.free);
-        self.free = key.slot().0;
-        self.over += 1;
-        Some(ended)
-    }
-
     /// Ends a request.
     #[inline(always)]
     pub(crate) fn end(&mut self, id: RequestId) -> Ended {
-        let ended = self.slots[id.index()].end(self.free);
-        self.free = id.0;
-        self.over += 1;
-        ended
-    }
-
-    /// Takes its tag from this request: the tag, or `NONE`.
-    #[inline(always)]
-    pub(crate) fn take_tag(&mut self, id: RequestId) -> u32 {
-        core::mem::replace(&mut self.slots[id.index()].tag, NONE)
-    }
-
-    #[inline(always)]
-    pub(crate) fn release(&mut self, id: RequestId) {
         let slot = &mut self.slots[id.index()];
         assert!(slot.request.stage != Stage::Free, "request {id:?} released twice");
         debug_assert!(slot.before == UNHASHED, "request {id:?} is released and may still be found");
@@ -344,6 +297,8 @@ impl Requests {
         slot.behind = self.free;
         self.free = id.0;
         self.over += 1;
+        let Request { bio, lone, .. } = &slot.request;
+        Ended { lone: *lone, bios: bio.tag, dir: bio.op.dir(), tag: core::mem::replace(&mut slot.tag, NONE) }
     }
 
     /// Every request at `stage`, oldest first. Allocates, so it is for rare events such as a switch of elevators.

@@ -13,7 +13,7 @@ use super::model::{Model, Samples};
 use super::order::{self, Row, TwoOrders};
 use super::page::{Direction, Page};
 use super::tunables::AdiosTunables;
-use crate::elevator::{Admission, Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Merges, Run, Tuned};
+use crate::elevator::{Admission, Admits, Cx, Dispatch, Elevator, Grouped, Insert, Merges, Run, Tuned};
 use crate::explain::End;
 use crate::index::List;
 use crate::queue::merge::Merging;
@@ -191,10 +191,6 @@ impl Adios {
 }
 
 impl Elevator for Adios {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::Admit, Hook::MayMerge, Hook::MayAppend, Hook::Complete])
-    }
-
     fn attach(&mut self, cx: &mut Cx<'_>) {
         if cx.device().rotational {
             self.tunables.global_latency_window = ROTATIONAL_WINDOW;
@@ -288,6 +284,10 @@ impl Elevator for Adios {
 impl Merges for Adios {
     fn merging(&self) -> Merging {
         Merging::LINUX_6_1
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn may_merge(&mut self, _cx: &mut Cx<'_>, _rq: RequestId, _bio: &Bio) -> bool {

@@ -17,7 +17,7 @@ use super::look_up;
 use super::process::{Life, ProcessId, Processes};
 use super::tunables::AnticipatoryTunables;
 use crate::elevator::{
-    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges, Neighbours, Run, Tuned,
+    Admits, Cx, Dispatch, Elevator, Grouped, IdleFor, Insert, Lookup, Merges, Neighbours, Run, Tuned,
 };
 use crate::elevators::sorted_dispatch::SortedDispatch;
 use crate::explain::{End, Index, Reason, WaitEnd};
@@ -104,10 +104,6 @@ fn lengths(tunables: &AnticipatoryTunables, jiffies: Jiffies) -> Lengths {
 }
 
 impl Elevator for Anticipatory {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Deadline, Hook::LookUp, Hook::Complete])
-    }
-
     fn attach(&mut self, cx: &mut Cx<'_>) {
         self.batch = Batch::first(self.tick(cx), self.lengths());
     }
@@ -234,6 +230,10 @@ impl Elevator for Anticipatory {
 impl Merges for Anticipatory {
     fn merging(&self) -> Merging {
         Merging::LINUX_2_6
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {

@@ -7,12 +7,10 @@ use alloc::vec::Vec;
 
 use super::Bfq;
 use crate::elevator::{
-    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours,
-    Run, Tuned,
+    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Insert, Lookup, Merges, Neighbours, Run, Tuned,
 };
 use crate::elevators::bfq::data::Met;
 use crate::elevators::bfq::rules::Grouping;
-use crate::elevators::bfq::timeouts::Call;
 use crate::elevators::bfq::tunables::STRICT_IDLE;
 use crate::elevators::by_sector;
 use crate::explain::End;
@@ -24,16 +22,8 @@ use crate::time::Instant;
 use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Bfq {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[
-            Hook::Meet,
-            Hook::Admit,
-            Hook::Prepare,
-            Hook::MayMerge,
-            Hook::MergeChanges,
-            Hook::LookUp,
-            Hook::Complete,
-        ])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -47,15 +37,6 @@ impl Elevator for Bfq {
         let mut call = self.call(cx);
         self.met = Met::Unknown;
         self.arrived(&mut call, rq, &bio);
-        Run::No
-    }
-
-    /// The time is that of the step that met its bio.
-    #[inline(always)]
-    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert, bio: &Bio) -> Run {
-        let (ns, now) = (cx.now.as_ns(), self.clock.latest());
-        debug_assert_eq!(now, self.clock.tick(cx.now));
-        self.arrived(&mut Call { cx: cx.apart(), ns, now }, rq, bio);
         Run::No
     }
 
@@ -149,11 +130,6 @@ impl Merges for Bfq {
     fn prepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         let bio = **cx.rq(rq);
         self.prepared(cx, rq, &bio);
-    }
-
-    #[inline(always)]
-    fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) {
-        self.prepared(cx, rq, bio);
     }
 
     fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {

@@ -8,9 +8,7 @@ use alloc::vec::Vec;
 use super::Cfq;
 use super::rules::Grouping;
 use super::tunables::Ticks;
-use crate::elevator::{
-    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
-};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Lookup, Merges, Neighbours, Run, Tuned};
 use crate::elevators::by_sector;
 use crate::explain::End;
 use crate::group::Group;
@@ -20,8 +18,8 @@ use crate::time::Instant;
 use crate::tunables::{Knob, KnobError, Tunables};
 
 impl Elevator for Cfq {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Prepare, Hook::MayMerge, Hook::LookUp, Hook::Complete])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -35,13 +33,6 @@ impl Elevator for Cfq {
         self.settle();
         let bio = **cx.rq(rq);
         self.arrived(cx, rq, &bio)
-    }
-
-    /// The request was prepared in the same step, which has already begun this call.
-    #[inline(always)]
-    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, _at: Insert, bio: &Bio) -> Run {
-        debug_assert_eq!((self.now, self.pending), (self.unit.tick(cx.now), None));
-        self.arrived(cx, rq, bio)
     }
 
     #[inline(always)]
@@ -102,13 +93,6 @@ impl Merges for Cfq {
         self.prepared(cx, rq, &bio);
     }
 
-    #[inline(always)]
-    fn prepare_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) {
-        self.begin(cx);
-        self.settle();
-        self.prepared(cx, rq, bio);
-    }
-
     fn unprepare(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
         self.begin(cx);
         self.drop_unserved(cx, rq);
@@ -116,6 +100,10 @@ impl Merges for Cfq {
 
     fn merging(&self) -> Merging {
         Merging::LINUX_2_6
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {

@@ -14,9 +14,7 @@ use super::direction::Starved;
 use super::expiry::{Expiry, Fifo};
 use super::order::{Order, Sorted, scan};
 use super::tunables::DeadlineTunables;
-use crate::elevator::{
-    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
-};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Lookup, Merges, Neighbours, Run, Tuned};
 use crate::explain::{BatchEnd, BatchStart, End, Index, Reason};
 use crate::index::List;
 use crate::mechanism;
@@ -148,8 +146,8 @@ impl Moving {
 }
 
 impl Elevator for Moving {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::LookUp])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
@@ -204,6 +202,10 @@ impl Merges for Moving {
             Sorted::List(_) => Merging::LINUX_2_5,
             Sorted::Tree(_) => Merging::LINUX_2_5_TREE,
         }
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {

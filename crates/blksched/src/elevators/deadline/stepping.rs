@@ -11,9 +11,7 @@ use super::batch;
 use super::direction::Starved;
 use super::expiry::{Expiry, Fifo, InTicks, LastTick};
 use super::tunables::DeadlineTunables;
-use crate::elevator::{
-    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
-};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Lookup, Merges, Neighbours, Run, Tuned};
 use crate::explain::{BatchStart, End, Index, Reason};
 use crate::index::{List, Steps, Tree};
 use crate::mechanism;
@@ -153,8 +151,8 @@ impl Stepping {
 }
 
 impl Elevator for Stepping {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::LookUp])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     #[inline(always)]
@@ -165,15 +163,6 @@ impl Elevator for Stepping {
         }
         let (dir, start) = (cx.rq(rq).dir(), cx.rq(rq).start);
         self.enter(cx, dir, rq, start);
-        Run::No
-    }
-
-    #[inline(always)]
-    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
-        if at == Insert::First {
-            return self.insert(&mut cx.apart(), rq, at);
-        }
-        self.enter(cx, bio.dir(), rq, bio.start);
         Run::No
     }
 
@@ -234,6 +223,10 @@ impl Merges for Stepping {
             Alias::Force => Merging::LINUX_2_6,
             Alias::Behind => Merging::LINUX_4_20,
         }
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     #[inline(always)]

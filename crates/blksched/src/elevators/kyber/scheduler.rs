@@ -14,9 +14,7 @@ use super::statistics::Statistics;
 use super::tokens::{Freed, Tokens};
 use super::tunables::KyberTunables;
 use super::turn::Turn;
-use crate::elevator::{
-    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Merges, Run, Tuned,
-};
+use crate::elevator::{Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Insert, Merges, Run, Tuned};
 use crate::elevators::ioprio::MergePriorities;
 use crate::elevators::tags::Tags;
 use crate::explain::{Domain, End};
@@ -135,8 +133,8 @@ fn three_quarters(tags: u32) -> u32 {
 }
 
 impl Elevator for Kyber {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Admit, Hook::Complete])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -150,15 +148,6 @@ impl Elevator for Kyber {
             Insert::First => queue.flushed.push_front(rq),
             _ => queue.staged.push_back(rq, cx.rq(rq)),
         }
-        Run::No
-    }
-
-    #[inline(always)]
-    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
-        if at == Insert::First {
-            return self.insert(cx, rq, at);
-        }
-        self.queue_of(bio).staged.push_back(rq, bio);
         Run::No
     }
 
@@ -222,6 +211,10 @@ impl Elevator for Kyber {
 impl Merges for Kyber {
     fn merging(&self) -> Merging {
         Merging { kin: self.rules.merge_priorities.kin(), ..Merging::LINUX_6_1_NEWEST }
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {

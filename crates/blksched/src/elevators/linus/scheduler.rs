@@ -12,9 +12,7 @@ use super::scanned::Short;
 use super::search::{Found, InsertAt, View, Wanted};
 use super::tunables::LinusTunables;
 use super::{arrival, passed, read_latency2, rework, scanned};
-use crate::elevator::{
-    Admits, Cx, Dispatch, Elevator, Grouped, Hook, Hooks, Insert, Lookup, Merges, Neighbours, Run, Tuned,
-};
+use crate::elevator::{Admits, Cx, Dispatch, Elevator, Grouped, Insert, Lookup, Merges, Neighbours, Run, Tuned};
 use crate::explain::{End, Reason};
 use crate::index::List;
 use crate::mechanism;
@@ -234,8 +232,8 @@ impl Linus {
 }
 
 impl Elevator for Linus {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::LookUp])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     fn insert(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert) -> Run {
@@ -292,6 +290,10 @@ impl Elevator for Linus {
 impl Merges for Linus {
     fn merging(&self) -> Merging {
         if self.rule.is_2_5() { Merging::LINUX_2_5_LINUS } else { Merging::LINUX_2_4 }
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     fn look_up(&mut self, cx: &mut Cx<'_>, bio: &Bio) -> Lookup {

@@ -16,8 +16,8 @@ use super::depth::Depth;
 use super::position::{Position, PositionRule};
 use super::tunables::MqDeadlineTunables;
 use crate::elevator::{
-    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Hook, Hooks, IdleFor, Insert, Lookup, Merges,
-    Neighbours, Run, Tuned,
+    Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, IdleFor, Insert, Lookup, Merges, Neighbours, Run,
+    Tuned,
 };
 use crate::elevators::deadline::LastTick;
 use crate::elevators::ioprio::{IoprioClass, MergePriorities};
@@ -272,8 +272,8 @@ enum Pick {
 }
 
 impl Elevator for MqDeadline {
-    fn hooks(&self) -> Hooks {
-        Hooks::of(&[Hook::Admit, Hook::LookUp, Hook::Complete])
+    fn announces_deadline(&self) -> bool {
+        true
     }
 
     fn attach(&mut self, cx: &mut Cx<'_>) {
@@ -290,15 +290,6 @@ impl Elevator for MqDeadline {
         }
         let bio = **cx.rq(rq);
         self.enter(cx, rq, &bio);
-        Run::No
-    }
-
-    #[inline(always)]
-    fn insert_lone(&mut self, cx: &mut Cx<'_>, rq: RequestId, at: Insert, bio: &Bio) -> Run {
-        if at == Insert::First {
-            return self.insert(cx, rq, at);
-        }
-        self.enter(cx, rq, bio);
         Run::No
     }
 
@@ -362,6 +353,10 @@ impl Elevator for MqDeadline {
 impl Merges for MqDeadline {
     fn merging(&self) -> Merging {
         Merging { kin: self.rules.merge_priorities.kin(), ..Merging::LINUX_6_1 }
+    }
+
+    fn asking_changes(&mut self, _bio: &Bio) -> bool {
+        false
     }
 
     #[inline(always)]

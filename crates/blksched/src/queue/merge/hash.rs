@@ -88,7 +88,7 @@ fn find_from(requests: &Requests, mut at: u32, end: Sector) -> (u32, u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Bio, Carried, SubmitterId};
+    use crate::request::{Bio, Stage, SubmitterId};
     use crate::time::Instant;
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
         let (mut hash, mut requests) = (EndHash::with_bits(1), Requests::default());
         for nth in 0..4 {
             let bio = Bio::read(nth, SubmitterId(1), Sector(nth % 2 * 8), 8);
-            let rq = requests.make(Instant::ZERO, &bio, Carried::NOTHING, NONE);
+            let rq = requests.make(Stage::Prepared, Instant::ZERO, &bio, NONE);
             hash.insert(&mut requests, rq);
         }
         assert_eq!(hash.find(&requests, Sector(16)).0, 3);

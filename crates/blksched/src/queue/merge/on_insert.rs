@@ -8,7 +8,6 @@
 use super::fits;
 use crate::elevator::{Cx, Elevator};
 use crate::explain::{End, Reason};
-use crate::queue::QueueState;
 use crate::request::{RequestId, Stage};
 
 /// One append.
@@ -61,13 +60,5 @@ impl Cx<'_> {
             && a.end() == b.start
             && self.state.merges.rules().kin.accept_each_other(a, b)
             && fits(a, b.sectors, b.segments, &self.state.config.limits)
-    }
-}
-
-impl QueueState {
-    /// Whether a request may end where this one starts. The search of its bio may just have shown that.
-    #[inline]
-    pub(in crate::queue) fn may_continue(&self, rq: RequestId) -> bool {
-        !self.merges.nothing_ends_at(self.requests[rq].start)
     }
 }

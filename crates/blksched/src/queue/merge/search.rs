@@ -5,53 +5,24 @@
 //! **In the kernel** `elv_merge`, `elv_rqhash_find`, `blk_mq_sched_try_merge`, `blk_bio_list_merge`, `blk_try_merge`,
 //! `blk_mq_sched_bio_merge`, `last_merge`, `elv_bio_merge_ok`.
 
-use super::{Attempt, Gate, Kin, Merging, Oversize, Remember, Search, fits};
-use crate::elevator::{Cx, Elevator, Hook, Hooks, Insert, Lookup};
+use super::{Attempt, Gate, Kin, Oversize, Remember, Search, fits};
+use crate::elevator::{Cx, Elevator, Insert, Lookup};
 use crate::explain::{End, Index, Reason};
 use crate::request::{Bio, NONE, RequestId, SplitId};
 
 /// A request that the bio adjoins and may join, if the size allows.
 pub(in crate::queue) type Hit = (RequestId, End);
 
-/// What does not change as long as an elevator is active. Where a step is compiled together with its elevator, this is
-/// known before it runs.
-#[derive(Clone, Copy)]
-pub(in crate::queue) struct Known {
-    /// The calls that the elevator implements.
-    pub(in crate::queue) hooks: Hooks,
-    pub(in crate::queue) rules: Merging,
-}
-
 impl Cx<'_> {
-    /// Merges `bio` if the era finds a request for it. The second part of the answer is a request that was absorbed on
-    /// the way and no longer exists.
-    #[inline(always)]
-    pub(in crate::queue) fn try_merge(
-        &mut self,
-        elevator: &mut dyn Elevator,
-        bio: &Bio,
-        of: Option<SplitId>,
-    ) -> (Attempt, Option<RequestId>) {
-        if !bio.is_mergeable() {
-            return (Attempt::Insert(Insert::Sorted), None);
-        }
-        let known = Known { hooks: self.state.hooks, rules: self.state.merges.rules() };
-        match self.look_for(elevator, known, bio) {
-            Ok(hit) => self.join_if_it_fits(elevator, bio, of, hit),
-            Err(at) => (Attempt::Insert(at), None),
-        }
-    }
-
     /// The request that a mergeable bio may join, if the size allows, or the place where it is to be inserted. What may
     /// follow a hit is out of line and has a context of its own, because a random load has no hits.
     #[inline(always)]
     pub(in crate::queue) fn look_for<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,
-        known: Known,
         bio: &Bio,
     ) -> Result<Hit, Insert> {
-        let Known { hooks, rules } = known;
+        let rules = elevator.merging();
         let tried = match rules.gate {
             Gate::Never => false,
             Gate::WhileBusy => elevator.has_work(),
@@ -60,12 +31,10 @@ impl Cx<'_> {
         if !tried {
             return Err(Insert::Sorted);
         }
-        if hooks.has(Hook::Meet) {
-            elevator.meet(self, bio);
-        }
+        elevator.meet(self, bio);
         match rules.search {
-            Search::LastHashOwn => self.search(elevator, known, bio),
-            Search::Newest { look_back } => self.search_newest(elevator, known, bio, look_back),
+            Search::LastHashOwn => self.search(elevator, rules.kin, bio),
+            Search::Newest { look_back } => self.search_newest(elevator, rules.kin, bio, look_back),
             Search::Own => self.search_own(elevator, bio),
         }
     }
@@ -105,28 +74,24 @@ impl Cx<'_> {
 
     /// `Err` carries the place that the elevator's look-up found on the way.
     #[inline(always)]
-    fn search<E: Elevator + ?Sized>(&mut self, elevator: &mut E, known: Known, bio: &Bio) -> Result<Hit, Insert> {
-        let Known { hooks, rules: Merging { kin, .. } } = known;
+    fn search<E: Elevator + ?Sized>(&mut self, elevator: &mut E, kin: Kin, bio: &Bio) -> Result<Hit, Insert> {
         if let Some(last) = self.state.merges.last_merged() {
             let end = self.state.merges.last_at.end_beside(bio);
             // An elevator that changes something when asked is also asked about one that the bio does not adjoin.
-            if (end.is_some() || (hooks.has(Hook::MergeChanges) && elevator.asking_changes(bio)))
-                && self.apart().is_allowed(elevator, hooks, kin, last, bio)
+            if (end.is_some() || elevator.asking_changes(bio))
+                && self.apart().is_allowed(elevator, kin, last, bio)
                 && let Some(end) = end
             {
-                return self.ask_again(elevator, hooks, (last, end), bio);
+                return self.ask_again(elevator, (last, end), bio);
             }
         }
         let (hashed, steps) = self.state.merges.find(&self.state.requests, bio.start);
         self.explain_search(Index::Hash, steps);
         // Only the request hashed last: if it refuses, others with the same end are not tried.
         if let Some(rq) = hashed
-            && self.apart().is_allowed(elevator, hooks, kin, rq, bio)
+            && self.apart().is_allowed(elevator, kin, rq, bio)
         {
-            return self.ask_again(elevator, hooks, (rq, End::Back), bio);
-        }
-        if !hooks.has(Hook::LookUp) {
-            return Err(Insert::Sorted);
+            return self.ask_again(elevator, (rq, End::Back), bio);
         }
         let found = elevator.look_up(self, bio);
         // Checked first, because this is the case in a random load.
@@ -134,8 +99,8 @@ impl Cx<'_> {
             return Err(Insert::Sorted);
         }
         match found {
-            Lookup::Front(rq) if self.apart().is_allowed(elevator, hooks, kin, rq, bio) => {
-                self.ask_again(elevator, hooks, (rq, End::Front), bio)
+            Lookup::Front(rq) if self.apart().is_allowed(elevator, kin, rq, bio) => {
+                self.ask_again(elevator, (rq, End::Front), bio)
             }
             Lookup::Place(at) => Err(at),
             Lookup::Back(_) | Lookup::Front(_) | Lookup::Nothing => Err(Insert::Sorted),
@@ -144,15 +109,8 @@ impl Cx<'_> {
 
     /// Whether the bio may join, by the era's rule and by the elevator's.
     #[inline(never)]
-    fn is_allowed<E: Elevator + ?Sized>(
-        &mut self,
-        elevator: &mut E,
-        hooks: Hooks,
-        kin: Kin,
-        rq: RequestId,
-        bio: &Bio,
-    ) -> bool {
-        self.accepts(kin, rq, bio) && self.may_merge(elevator, hooks, rq, bio)
+    fn is_allowed<E: Elevator + ?Sized>(&mut self, elevator: &mut E, kin: Kin, rq: RequestId, bio: &Bio) -> bool {
+        self.accepts(kin, rq, bio) && elevator.may_merge(self, rq, bio)
     }
 
     /// Uses only the elevator's answer.
@@ -168,14 +126,8 @@ impl Cx<'_> {
     /// The elevator is asked about the chosen candidate once more, just before the bio joins (BFQ's answer may have
     /// changed).
     #[inline(always)]
-    fn ask_again<E: Elevator + ?Sized>(
-        &mut self,
-        elevator: &mut E,
-        hooks: Hooks,
-        hit: Hit,
-        bio: &Bio,
-    ) -> Result<Hit, Insert> {
-        if self.apart().may_merge(elevator, hooks, hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
+    fn ask_again<E: Elevator + ?Sized>(&mut self, elevator: &mut E, hit: Hit, bio: &Bio) -> Result<Hit, Insert> {
+        if elevator.may_merge(&mut self.apart(), hit.0, bio) { Ok(hit) } else { Err(Insert::Sorted) }
     }
 
     /// The first of the newest requests that adjoins decides.
@@ -183,24 +135,18 @@ impl Cx<'_> {
     fn search_newest<E: Elevator + ?Sized>(
         &mut self,
         elevator: &mut E,
-        known: Known,
+        kin: Kin,
         bio: &Bio,
         look_back: usize,
     ) -> Result<Hit, Insert> {
-        let Known { hooks, rules: Merging { kin, .. } } = known;
         let (mut than, mut left) = (None, look_back);
         while let Some(hit) = elevator.newest_beside(&self.state.requests, bio, than, &mut left) {
-            if self.apart().is_allowed(elevator, hooks, kin, hit.0, bio) {
+            if self.apart().is_allowed(elevator, kin, hit.0, bio) {
                 return Ok(hit);
             }
             than = Some(hit.0);
         }
         Err(Insert::Sorted)
-    }
-
-    #[inline(always)]
-    fn may_merge<E: Elevator + ?Sized>(&mut self, elevator: &mut E, hooks: Hooks, rq: RequestId, bio: &Bio) -> bool {
-        !hooks.has(Hook::MayMerge) || elevator.may_merge(self, rq, bio)
     }
 
     #[inline(always)]

@@ -164,21 +164,11 @@ impl TagSet {
     }
 
     /// A tag's request has ended; adds the tasks that are woken, in order.
-    #[inline]
+    #[inline(always)]
     pub fn free(&mut self, tag: u32, woke: &mut Vec<Task>) {
         self.disown(tag);
         self.map.give_back(tag);
         self.waits.returned(self.era, 1, self.batch, woke);
-        self.map.hint_at(tag);
-    }
-
-    /// [`TagSet::free`] while no task waits.
-    #[inline(always)]
-    pub(in crate::queue) fn put_back(&mut self, tag: u32) {
-        if self.sharing.is_some() {
-            self.disown(tag);
-        }
-        self.map.give_back(tag);
         self.map.hint_at(tag);
     }
 

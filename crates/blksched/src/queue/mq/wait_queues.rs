@@ -83,7 +83,7 @@ impl WaitQueues {
     }
 
     /// Tags were returned; adds the tasks that are woken, in order.
-    #[inline]
+    #[inline(always)]
     pub fn returned(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
         // Without waiters tags are not even counted.
         if self.waiters > 0 {
@@ -91,6 +91,7 @@ impl WaitQueues {
         }
     }
 
+    #[cold]
     fn returned_to_waiters(&mut self, era: MqEra, tags: u32, batch: u32, woke: &mut Vec<Task>) {
         self.done += u64::from(tags);
         if self.done - self.credited < u64::from(batch) {

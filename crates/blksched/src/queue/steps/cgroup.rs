@@ -10,10 +10,12 @@ use alloc::vec::Vec;
 use crate::cgroup::blk_iocost::{Class, Config, Era as CostEra, Overflows};
 use crate::cgroup::files::{self, CostQos, Written};
 use crate::cgroup::policy::{IoCostPolicy, IoLatencyPolicy};
+use crate::elevator::Elevator;
 use crate::explain::{Reason, Unplug};
 use crate::group::{Group, GroupError};
 use crate::queue::cgroup::{GroupFileError, JIFFIES};
 use crate::queue::plug::Handover;
+use crate::queue::step::Step;
 use crate::queue::{BlockQueue, Listener, Submitted};
 use crate::request::{Bio, GroupId};
 use crate::time::Instant;
@@ -21,7 +23,7 @@ use crate::time::Instant;
 impl<L: Listener> BlockQueue<L> {
     /// How many bios `io.max` has held so far; `None` if no group has a limit.
     pub fn held_by_io_max(&self) -> Option<u64> {
-        self.gate.has_limits().then_some(self.gate.ever_held)
+        self.state.gate.has_limits().then_some(self.state.gate.ever_held)
     }
 
     /// Writes to a file of a group: `io.max`, `io.latency`, `io.prio.class`, `io.weight`, `io.bfq.weight`; for the root
@@ -37,8 +39,8 @@ impl<L: Listener> BlockQueue<L> {
         text: &str,
     ) -> Result<(), GroupFileError> {
         let written = files::parse(file, text).map_err(GroupFileError::File)?;
-        self.catch_up(now);
-        let present = *self.groups().get(id).ok_or(GroupFileError::Group(GroupError::Unknown(id)))?;
+        let mut step = self.at(now);
+        let present = *step.cx.state.groups.get(id).ok_or(GroupFileError::Group(GroupError::Unknown(id)))?;
         let of_root = matches!(written, Written::CostQos(_) | Written::CostModel(_));
         match (of_root, id == GroupId::ROOT) {
             (true, false) => {
@@ -51,98 +53,110 @@ impl<L: Listener> BlockQueue<L> {
         match &written {
             Written::BfqWeight(weight) => {
                 let group = Group { weight: *weight, leaf_weight: *weight, ..present };
-                self.set_group(now, id, group).map_err(GroupFileError::Group)?;
+                step.announce(id, group).map_err(GroupFileError::Group)?;
             }
             Written::Max(keys) => {
-                let mut limits = self.gate.max.limits(id);
+                let gate = &mut step.cx.state.gate;
+                let mut limits = gate.max.limits(id);
                 keys.iter().for_each(|key| key.change(&mut limits));
-                self.gate.limits = true;
-                self.gate.max.set_limits(now, id, limits);
+                gate.limits = true;
+                gate.max.set_limits(now, id, limits);
+                step.cx.state.gate_changed();
             }
-            Written::PrioClass(class) => drop(self.gate.classes.insert(id, *class)),
+            Written::PrioClass(class) => {
+                step.cx.state.gate.classes.insert(id, *class);
+                step.cx.state.gate_changed();
+            }
             Written::CostQos(CostQos { enable: Some(true), .. }) | Written::CostModel(_) => {
-                self.ensure_io_cost(now, Overflows::Kernel);
-                self.configure(now, id, &written);
+                step.ensure_io_cost(Overflows::Kernel);
+                step.configure(id, &written);
             }
             Written::Latency(_) => {
-                if !self.has_policy("io.latency") {
-                    let device = self.core.state.device;
-                    self.add_policy(now, Box::new(IoLatencyPolicy::new(device.rotational, device.nr_requests)));
+                if !step.cx.state.policies.has("io.latency") {
+                    let device = step.cx.state.device;
+                    step.add_policy(Box::new(IoLatencyPolicy::new(device.rotational, device.nr_requests)));
                 }
-                self.configure(now, id, &written);
+                step.configure(id, &written);
             }
             Written::Weight(weight) => {
-                self.gate.weights.insert(id, *weight);
-                self.configure(now, id, &written);
+                step.cx.state.gate.weights.insert(id, *weight);
+                step.configure(id, &written);
             }
-            Written::CostQos(_) => self.configure(now, id, &written),
+            Written::CostQos(_) => step.configure(id, &written),
         }
-        self.changed();
+        step.changed();
         Ok(())
     }
 
     /// Puts io.cost between merging and slots, if it is not there yet. Until `io.cost.model` is written, its model is
     /// the kernel's for such a device.
     pub fn ensure_io_cost(&mut self, now: Instant, overflows: Overflows) {
-        if self.has_policy("io.cost") {
+        self.at(now).ensure_io_cost(overflows);
+    }
+}
+
+impl Step<'_, dyn Elevator> {
+    fn ensure_io_cost(&mut self, overflows: Overflows) {
+        if self.cx.state.policies.has("io.cost") {
             return;
         }
-        let class = Class::of(self.core.state.config.limits.rotational, self.core.state.config.depth);
+        let class = Class::of(self.cx.state.config.limits.rotational, self.cx.state.config.depth);
         let (model, qos) = (None, None);
         let config = Config { jiffies: JIFFIES, class, model, qos, overflows, era: CostEra::default() };
-        self.add_policy(now, Box::new(IoCostPolicy::new(config)));
-        for (id, weight) in self.gate.weights.clone() {
-            self.configure(now, id, &Written::Weight(weight));
+        self.add_policy(Box::new(IoCostPolicy::new(config)));
+        for (id, weight) in self.cx.state.gate.weights.clone() {
+            self.configure(id, &Written::Weight(weight));
         }
     }
 
-    fn configure(&mut self, now: Instant, id: GroupId, written: &Written) {
-        self.tell_policies(now, |policy, cx| {
+    fn configure(&mut self, id: GroupId, written: &Written) {
+        self.tell_policies(|policy, cx| {
             policy.written(cx, id, written);
         });
     }
 
     /// The bio, with its group's priority, unless `io.max` holds it back; then the queue keeps it.
-    #[cold]
-    pub(in crate::queue) fn pass_gate(&mut self, now: Instant, bio: Bio) -> Option<Bio> {
-        let passed = self.gate.pass(now, bio);
+    pub(in crate::queue) fn pass_gate(&mut self, bio: Bio) -> Option<Bio> {
+        let passed = self.cx.state.gate.pass(self.cx.now, bio);
+        self.cx.state.gate_changed();
         if passed.is_none() {
-            self.core.explain(now, |_| Reason::HeldByMax { submitter: bio.submitter, group: bio.group });
+            self.cx.tell(|_| Reason::HeldByMax { submitter: bio.submitter, group: bio.group });
         }
         passed
     }
 
     /// Releases the bios of `io.max` whose time has come.
-    pub(in crate::queue) fn elapse_gate(&mut self, now: Instant) {
+    pub(in crate::queue) fn elapse_gate(&mut self) {
         let mut released = Vec::new();
-        self.gate.max.elapse(now, &mut released);
-        self.submit_released(now, &released);
+        self.cx.state.gate.max.elapse(self.cx.now, &mut released);
+        self.submit_released(&released);
     }
 
     /// Submits released bios. No process waits for them: a worker submits them, in one plug.
-    pub(in crate::queue) fn submit_released(&mut self, now: Instant, released: &[u64]) {
+    pub(in crate::queue) fn submit_released(&mut self, released: &[u64]) {
         // Then no plug is emptied either: the submitter that collects in it has not handed over yet.
         if released.is_empty() {
             return;
         }
         let mut submitters = Vec::new();
         for token in released {
-            let Some(bio) = self.gate.held.remove(token) else { continue };
-            self.core.explain(now, |_| Reason::PassedMax { submitter: bio.submitter, group: bio.group });
-            if self.submit_passed(now, &bio) == Submitted::Held && !submitters.contains(&bio.submitter) {
+            let Some(bio) = self.cx.state.gate.held.remove(token) else { continue };
+            self.cx.tell(|_| Reason::PassedMax { submitter: bio.submitter, group: bio.group });
+            if self.submit_passed(&bio) == Submitted::Held && !submitters.contains(&bio.submitter) {
                 submitters.push(bio.submitter);
             }
         }
-        submitters.into_iter().for_each(|submitter| self.flush_plug_of(now, submitter, Handover::Finish));
-        self.open_plug(now, Unplug::Waiting);
+        submitters.into_iter().for_each(|submitter| self.flush_plug_of(submitter, Handover::Finish));
+        self.open_plug(Unplug::Waiting);
     }
 
     /// A group is removed: its bios no longer wait at `io.max`.
-    pub(in crate::queue) fn ungate(&mut self, now: Instant, id: GroupId) {
+    pub(in crate::queue) fn ungate(&mut self, id: GroupId) {
         let mut released = Vec::new();
-        self.gate.max.remove_group(id, &mut released);
-        self.gate.classes.remove(&id);
-        self.gate.weights.remove(&id);
-        self.submit_released(now, &released);
+        self.cx.state.gate.max.remove_group(id, &mut released);
+        self.cx.state.gate.classes.remove(&id);
+        self.cx.state.gate.weights.remove(&id);
+        self.cx.state.gate_changed();
+        self.submit_released(&released);
     }
 }

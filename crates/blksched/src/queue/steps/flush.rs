@@ -2,67 +2,74 @@
 //!
 //! **In the kernel** `blk_insert_flush`, `blk_flush_complete_seq`.
 
+use crate::elevator::Elevator;
 use crate::explain::Reason;
 use crate::queue::flush::FlushWaiter;
-use crate::queue::{BlockQueue, Delivery, Listener, Outcome, Submitted};
-use crate::request::{Bio, Carried, Durability, InFlight, Op, RequestId, SubmitterId};
-use crate::time::Instant;
+use crate::queue::split::SplitPiece;
+use crate::queue::step::Step;
+use crate::queue::{Delivery, Outcome, Submitted};
+use crate::request::{Bio, Carried, Durability, InFlight, NONE, Op, RequestId, SubmitterId};
 
-impl<L: Listener> BlockQueue<L> {
+impl Step<'_, dyn Elevator> {
     /// Submits a flush, or a write that must be stable.
-    pub(in crate::queue) fn submit_durable(&mut self, now: Instant, bio: Bio) -> Submitted {
-        let cached = self.core.state.config.limits.volatile_cache;
+    pub(in crate::queue) fn submit_durable(&mut self, bio: Bio) -> Submitted {
+        let cached = self.cx.state.config.limits.volatile_cache;
         match (bio.op, cached) {
             (Op::Flush, false) => {
-                self.core.state.deliveries.push(Delivery::Done { tag: bio.tag, outcome: Outcome::Ok });
+                self.cx.state.deliveries.push(Delivery::Done { tag: bio.tag, outcome: Outcome::Ok });
                 return Submitted::Done;
             }
-            (_, false) => return self.submit_data(now, &Bio { durability: Durability::default(), ..bio }),
+            (_, false) => return self.submit_data(&Bio { durability: Durability::default(), ..bio }),
             // Since blk-mq, each holds a slot from start to end.
-            (_, true) if self.core.state.config.slots.era().is_some() => return self.submit_data(now, &bio),
-            (Op::Flush, true) => self.flushes.pending.push(FlushWaiter::Bare(bio.tag)),
-            (_, true) if bio.durability.preflush => self.flushes.pending.push(FlushWaiter::Before(bio)),
-            (_, true) => return self.submit_data(now, &bio),
+            (_, true) if self.cx.state.config.slots.era().is_some() => return self.submit_data(&bio),
+            (Op::Flush, true) => self.cx.state.flushes.pending.push(FlushWaiter::Bare(bio.tag)),
+            (_, true) if bio.durability.preflush => self.cx.state.flushes.pending.push(FlushWaiter::Before(bio)),
+            (_, true) => return self.submit_data(&bio),
         }
-        self.core.explain(now, |_| Reason::FlushAsked { submitter: bio.submitter });
+        self.cx.tell(|_| Reason::FlushAsked { submitter: bio.submitter });
         Submitted::Held
     }
 
     /// Sends a flush, ahead of everything in the elevator, once the one before it has completed.
-    #[inline]
-    pub(in crate::queue) fn next_flush(&mut self, now: Instant) -> Option<InFlight> {
-        if self.flushes.pending.is_empty() || self.flushes.running.is_some() {
+    pub(in crate::queue) fn next_flush(&mut self) -> Option<InFlight> {
+        if self.cx.state.flushes.pending.is_empty() || self.cx.state.flushes.running.is_some() {
             return None;
         }
-        self.send_flush(now)
+        self.send_flush()
     }
 
-    #[cold]
-    fn send_flush(&mut self, now: Instant) -> Option<InFlight> {
-        core::mem::swap(&mut self.flushes.pending, &mut self.flushes.covered);
-        let bios = self.flushes.covered.len() as u32;
-        self.core.explain(now, |_| Reason::FlushSent { bios });
-        let rq = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
-        self.flushes.running = Some(rq);
-        Some(self.start(now, rq))
+    /// The flush itself, which needs no slot.
+    pub(in crate::queue) fn make_flush(&mut self) -> RequestId {
+        let flush = self.cx.state.make(&Bio::flush(0, SubmitterId::default()), SplitPiece::WHOLE, NONE);
+        self.cx.state.requests.get_mut(flush).carry(Carried::NOTHING);
+        flush
     }
 
-    pub(in crate::queue) fn flush_done(&mut self, now: Instant, rq: RequestId, outcome: Outcome) {
-        assert_eq!(self.flushes.running.take(), Some(rq));
-        self.core.state.requests.release(rq);
-        let mut covered = core::mem::take(&mut self.flushes.covered);
+    fn send_flush(&mut self) -> Option<InFlight> {
+        core::mem::swap(&mut self.cx.state.flushes.pending, &mut self.cx.state.flushes.covered);
+        let bios = self.cx.state.flushes.covered.len() as u32;
+        self.cx.tell(|_| Reason::FlushSent { bios });
+        let rq = self.make_flush();
+        self.cx.state.flushes.running = Some(rq);
+        Some(self.start(rq))
+    }
+
+    pub(in crate::queue) fn flush_done(&mut self, rq: RequestId, outcome: Outcome) {
+        assert_eq!(self.cx.state.flushes.running.take(), Some(rq));
+        self.cx.state.requests.end(rq);
+        let mut covered = core::mem::take(&mut self.cx.state.flushes.covered);
         for wish in covered.drain(..) {
             match wish {
                 FlushWaiter::Before(bio) if outcome == Outcome::Ok => {
                     let durability = Durability { preflush: false, ..bio.durability };
-                    self.submit_held(now, Bio { durability, ..bio });
+                    self.submit_held(Bio { durability, ..bio });
                 }
                 FlushWaiter::Bare(tag) | FlushWaiter::Before(Bio { tag, .. }) => {
-                    self.core.state.deliveries.push(Delivery::Done { tag, outcome });
+                    self.cx.state.deliveries.push(Delivery::Done { tag, outcome });
                 }
-                FlushWaiter::After(bios) => self.finish_bios(bios, outcome),
+                FlushWaiter::After(bios) => self.cx.state.finish_bios(bios, outcome),
             }
         }
-        self.flushes.covered = covered;
+        self.cx.state.flushes.covered = covered;
     }
 }

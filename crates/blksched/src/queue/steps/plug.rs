@@ -5,137 +5,138 @@
 
 use alloc::vec::Vec;
 
-use crate::elevator::Insert;
+use crate::elevator::{Elevator, Insert};
 use crate::explain::{Reason, Unplug};
-use crate::queue::dispatch_list::From;
 use crate::queue::mq::MqEra;
 use crate::queue::plug::{Collected, Handover, LONGEST_BURST, Plugging};
-use crate::queue::{BlockQueue, Listener};
-use crate::request::{RequestId, Stage, SubmitterId};
+use crate::queue::step::Step;
+use crate::request::{RequestId, SubmitterId};
 use crate::time::Instant;
 
-impl<L: Listener> BlockQueue<L> {
+impl Step<'_, dyn Elevator> {
     /// A request is about to enter an empty queue.
-    pub(in crate::queue) fn close_plug(&mut self, now: Instant) {
-        let opens = match self.plug.kind {
-            Plugging::Queue { delay, .. } => Some(now + delay),
+    pub(in crate::queue) fn close_plug(&mut self) {
+        let opens = match self.cx.state.plug.kind {
+            Plugging::Queue { delay, .. } => Some(self.cx.now + delay),
             Plugging::TaskQueue if !self.head_is_served() => None,
             _ => return,
         };
-        if !self.plug.is_closed() {
-            self.plug.closed = true;
-            self.plug.closed_until = opens;
-            self.core.explain(now, |_| Reason::Plugged);
+        if !self.cx.state.plug.is_closed() {
+            self.cx.state.plug.closed = true;
+            self.cx.state.plug.closed_until = opens;
+            self.cx.state.wake_by(opens.unwrap_or(Instant::NEVER));
+            self.cx.tell(|_| Reason::Plugged);
         }
     }
 
     /// It may never be said that this submitter waits: it may have been forgotten while it slept.
-    pub(in crate::queue) fn end_burst(&mut self, now: Instant, submitter: SubmitterId) {
-        self.flush_plug_of(now, submitter, Handover::Finish);
-        if self.plug.kind == Plugging::TaskQueue {
-            self.open_plug(now, Unplug::Waiting);
+    pub(in crate::queue) fn end_burst(&mut self, submitter: SubmitterId) {
+        self.flush_plug_of(submitter, Handover::Finish);
+        if self.cx.state.plug.kind == Plugging::TaskQueue {
+            self.open_plug(Unplug::Waiting);
         }
     }
 
     /// 2.4 with IDE: whether the request in service is at the head of the queue.
     fn head_is_served(&self) -> bool {
-        self.core.state.config.depth == 1 && self.core.state.device.in_flight > 0
+        self.cx.state.config.depth == 1 && self.cx.state.device.in_flight > 0
     }
 
-    pub(in crate::queue) fn open_plug(&mut self, now: Instant, why: Unplug) {
-        self.plug.closed_until = None;
-        if core::mem::take(&mut self.plug.closed) {
-            self.core.explain(now, |_| Reason::Unplugged(why));
+    pub(in crate::queue) fn open_plug(&mut self, why: Unplug) {
+        self.cx.state.plug.closed_until = None;
+        if core::mem::take(&mut self.cx.state.plug.closed) {
+            self.cx.tell(|_| Reason::Unplugged(why));
             self.changed();
         }
     }
 
     /// A submitter that has collected for too long is assumed to wait.
-    pub(in crate::queue) fn end_long_bursts(&mut self, now: Instant) {
-        while let Some(&(began, submitter)) = self.plug.bursts.front()
-            && began + LONGEST_BURST <= now
+    pub(in crate::queue) fn end_long_bursts(&mut self) {
+        while let Some(&(began, submitter)) = self.cx.state.plug.bursts.front()
+            && began + LONGEST_BURST <= self.cx.now
         {
-            self.flush_plug_of(now, submitter, Handover::Finish);
+            self.flush_plug_of(submitter, Handover::Finish);
         }
     }
 
     /// Adds a new request to its submitter's collection, which is handed over once it is large enough.
-    pub(in crate::queue) fn collect(&mut self, now: Instant, rq: RequestId) {
-        let submitter = self.core.state.requests[rq].submitter;
-        let held = self.plug.collected.get(submitter).map_or(0, |burst| burst.requests.len());
+    pub(in crate::queue) fn collect(&mut self, rq: RequestId) {
+        let submitter = self.cx.state.requests[rq].submitter;
+        let held = self.cx.state.plug.collected.get(submitter).map_or(0, |burst| burst.requests.len());
         // Tested when the next request is added: bios that merged into the last one count, the new request does not,
         // and it begins the next collection.
-        let full_before = match self.plug.kind {
+        let full_before = match self.cx.state.plug.kind {
             Plugging::Task { requests, sectors } => {
-                let last = self.plug.collected(submitter).next();
-                held >= requests as usize || last.is_some_and(|last| self.core.state.requests[last].sectors >= sectors)
+                let last = self.cx.state.plug.collected(submitter).next();
+                held >= requests as usize || last.is_some_and(|last| self.cx.state.requests[last].sectors >= sectors)
             }
             _ => false,
         };
         if full_before {
-            self.flush_plug_of(now, submitter, Handover::Finish);
+            self.flush_plug_of(submitter, Handover::Finish);
         }
-        let burst = self.plug.collected.row(submitter);
-        if burst.requests.is_empty() {
-            burst.began = now;
-            self.plug.bursts.push_back((now, submitter));
-        }
+        let plug = &mut self.cx.state.plug;
+        let burst = plug.collected.row(submitter);
         burst.requests.push(rq);
-        self.plug.held += 1;
-        if matches!(self.plug.kind, Plugging::Submitter { requests } if held + 1 >= requests as usize) {
-            self.flush_plug_of(now, submitter, Handover::Finish);
+        if burst.requests.len() == 1 {
+            burst.began = self.cx.now;
+            plug.bursts.push_back((self.cx.now, submitter));
+            self.cx.state.wake_by(self.cx.now + LONGEST_BURST);
+        }
+        self.cx.state.plug.held += 1;
+        if matches!(self.cx.state.plug.kind, Plugging::Submitter { requests } if held + 1 >= requests as usize) {
+            self.flush_plug_of(submitter, Handover::Finish);
         }
     }
 
     /// Hands what `submitter` has collected to the elevator, in the order of submission.
     #[inline]
-    pub(in crate::queue) fn flush_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
-        if self.plug.holds() {
-            self.empty_plug_of(now, submitter, how);
+    pub(in crate::queue) fn flush_plug_of(&mut self, submitter: SubmitterId, how: Handover) {
+        if self.cx.state.plug.holds() {
+            self.empty_plug_of(submitter, how);
         }
     }
 
-    fn empty_plug_of(&mut self, now: Instant, submitter: SubmitterId, how: Handover) {
-        let Some(Collected { requests, .. }) = self.plug.collected.get_mut(submitter) else { return };
+    fn empty_plug_of(&mut self, submitter: SubmitterId, how: Handover) {
+        let Some(Collected { requests, .. }) = self.cx.state.plug.collected.get_mut(submitter) else { return };
         if requests.is_empty() {
             return;
         }
         let mut collected = core::mem::take(requests);
-        self.plug.burst_is_over(collected.len());
+        self.cx.state.plug.burst_is_over(collected.len());
         if how == Handover::Finish && self.sends_newest_first() {
-            self.send_newest_first(now, &mut collected);
+            self.send_newest_first(&mut collected);
         }
         for rq in collected.drain(..) {
-            self.prepare(now, rq);
-            if self.merge_on_insert(now, rq).is_none() {
-                self.hand_over(now, rq, Insert::Sorted);
+            self.elevator.prepare(&mut self.cx, rq);
+            if self.merge_on_insert(rq).is_none() {
+                self.hand_over(rq, Insert::Sorted);
             }
         }
         // The allocation is kept for the next burst.
-        if let Some(burst) = self.plug.collected.get_mut(submitter) {
+        if let Some(burst) = self.cx.state.plug.collected.get_mut(submitter) {
             burst.requests = collected;
         }
     }
-}
-
-impl<L: Listener> BlockQueue<L> {
-    /// Without an elevator, 6.1 empties a plug like a stack.
-    pub(in crate::queue) fn sends_newest_first(&self) -> bool {
-        self.core.state.config.slots.era() == Some(MqEra::Linux6_1) && !self.elevator.schedules()
-    }
 
     /// Sends as many as the device takes at once; the others remain in the order of submission.
-    fn send_newest_first(&mut self, now: Instant, collected: &mut Vec<RequestId>) {
-        let busy = !self.list.is_empty() || self.core.state.queued > 0;
-        let room = self.core.state.config.depth.saturating_sub(self.core.state.device.in_flight) as usize;
+    fn send_newest_first(&mut self, collected: &mut Vec<RequestId>) {
+        let busy = !self.cx.state.list.is_empty() || self.cx.state.queued > 0;
+        let room = self.cx.state.config.depth.saturating_sub(self.cx.state.device.in_flight) as usize;
         if busy {
             return;
         }
         for rq in collected.split_off(collected.len().saturating_sub(room)).into_iter().rev() {
-            self.enlist(now, rq);
-            self.core.seal(rq);
-            self.core.state.requests.get_mut(rq).stage = Stage::Held;
-            self.list.push_back(rq, From::Elevator);
+            self.enlist(rq);
+            self.hold_on_list(rq);
         }
+    }
+}
+
+impl<E: Elevator + ?Sized> Step<'_, E> {
+    /// Without an elevator, 6.1 empties a plug like a stack.
+    #[inline(always)]
+    pub(in crate::queue) fn sends_newest_first(&self) -> bool {
+        !self.elevator.schedules() && self.cx.state.config.slots.era() == Some(MqEra::Linux6_1)
     }
 }

@@ -2,39 +2,59 @@
 //!
 //! **In the kernel** `blk_flush_complete_seq`, `blk_kick_flush`, `mq_flush_data_end_io`.
 
-use crate::elevator::Insert;
+use crate::elevator::{Elevator, Insert};
 use crate::explain::{Reason, Unplug};
 use crate::queue::dispatch_list::From;
 use crate::queue::mq::MqEra;
 use crate::queue::sequence::{Counted, SequenceStep, SequenceWay};
+use crate::queue::step::Step;
 use crate::queue::tasks::Wakes;
 use crate::queue::{BlockQueue, Listener, Outcome, Submitted};
-use crate::request::{Bio, Carried, Op, RequestId, Stage, SubmitterId};
+use crate::request::{Bio, Op, RequestId, Stage};
 use crate::time::{Instant, Span};
 
 impl<L: Listener> BlockQueue<L> {
+    /// Whether there is work that only the kernel's worker does ([`BlockQueue::run_worker`]). Only with
+    /// [`Wakes::ByDriver`]; otherwise it is done at once.
+    pub fn needs_worker(&self) -> bool {
+        self.state.sequences.left_to_worker.is_some()
+    }
+
+    /// The kernel's worker runs: the flush that was left to it goes ahead of everything. A task that submitted before
+    /// the worker ran went before the flush.
+    pub fn run_worker(&mut self, now: Instant) {
+        let state = self.at(now).cx.state;
+        if let Some(flush) = state.sequences.left_to_worker.take() {
+            state.list.push_front(flush, From::Bypass);
+        }
+    }
+}
+
+impl<E: Elevator + ?Sized> Step<'_, E> {
     /// Whether this bio's data bypasses the elevator.
     pub(in crate::queue) fn passes_elevator_by(&self, bio: &Bio) -> bool {
         let plain = bio.op != Op::Flush && bio.durability.is_volatile();
-        !plain && self.core.state.config.slots.era() == Some(MqEra::Linux6_1)
+        !plain && self.cx.state.config.slots.era() == Some(MqEra::Linux6_1)
     }
+}
 
+impl Step<'_, dyn Elevator> {
     /// A request that is a flush or must be stable has its slot. Returns `None` if it turns out to be an ordinary one.
-    pub(in crate::queue) fn begin_sequence(&mut self, now: Instant, rq: RequestId) -> Option<Submitted> {
-        let Bio { op, durability, .. } = *self.core.state.requests[rq];
-        let era = self.core.state.config.slots.era();
-        let flush_after = durability.fua && !self.core.state.config.limits.fua;
+    pub(in crate::queue) fn begin_sequence(&mut self, rq: RequestId) -> Option<Submitted> {
+        let Bio { op, durability, .. } = *self.cx.state.requests[rq];
+        let era = self.cx.state.config.slots.era();
+        let flush_after = durability.fua && !self.cx.state.config.limits.fua;
         // 6.1 sends data past the elevator: to the head of the dispatch list if a flush follows, to its tail if the
         // device itself writes through. Since 6.12 such data is an ordinary request.
         match (op == Op::Flush || durability.preflush, flush_after, era) {
-            (true, _, _) => self.wait_for_flush(now, rq, SequenceStep::Before),
+            (true, _, _) => self.wait_for_flush(rq, SequenceStep::Before),
             (false, true, Some(MqEra::Linux6_1)) => {
                 self.data_begins(rq, Counted::Yes);
-                self.list_data(now, rq, ListEnd::Head);
+                self.list_data(rq, ListEnd::Head);
             }
             (false, false, Some(MqEra::Linux6_1)) => {
                 self.data_begins(rq, Counted::No);
-                self.list_data(now, rq, ListEnd::Tail);
+                self.list_data(rq, ListEnd::Tail);
             }
             (false, true, _) => {
                 self.data_begins(rq, Counted::Yes);
@@ -46,121 +66,108 @@ impl<L: Listener> BlockQueue<L> {
     }
 
     /// Whether `rq`'s data ended a step of a sequence that continues. If so, nothing else is done with it.
-    pub(in crate::queue) fn sequence_goes_on(&mut self, now: Instant, rq: RequestId, outcome: Outcome) -> bool {
-        let SequenceStep::Data(counted, _) = core::mem::take(self.sequences.steps.row(rq)) else { return false };
-        self.sequences.data_in_flight -= u32::from(counted == Counted::Yes);
-        let flush_after = self.core.state.requests[rq].durability.fua && !self.core.state.config.limits.fua;
+    pub(in crate::queue) fn sequence_goes_on(&mut self, rq: RequestId, outcome: Outcome) -> bool {
+        let SequenceStep::Data(counted, _) = core::mem::take(self.cx.state.sequences.steps.row(rq)) else {
+            return false;
+        };
+        self.cx.state.sequences.data_in_flight -= u32::from(counted == Counted::Yes);
+        let flush_after = self.cx.state.requests[rq].durability.fua && !self.cx.state.config.limits.fua;
         let goes_on = flush_after && outcome == Outcome::Ok;
         if goes_on {
-            self.wait_for_flush(now, rq, SequenceStep::After);
+            self.wait_for_flush(rq, SequenceStep::After);
         } else {
-            self.kick_flush(now);
+            self.kick_flush();
         }
         goes_on
     }
 
     /// Whether `rq` went to the device without the elevator.
     pub(in crate::queue) fn passed_by(&self, rq: RequestId) -> bool {
-        self.sequences.passed_by(rq)
+        self.cx.state.sequences.passed_by(rq)
     }
 
     /// The flush has completed.
-    pub(in crate::queue) fn sequence_flushed(&mut self, now: Instant, flush: RequestId, outcome: Outcome) {
-        assert_eq!(self.sequences.running.take(), Some(flush));
-        self.list.flush_is_back();
-        self.core.state.requests.release(flush);
-        let mut served = core::mem::take(&mut self.sequences.served);
+    pub(in crate::queue) fn sequence_flushed(&mut self, flush: RequestId, outcome: Outcome) {
+        assert_eq!(self.cx.state.sequences.running.take(), Some(flush));
+        self.cx.state.list.flush_is_back();
+        self.cx.state.requests.end(flush);
+        let mut served = core::mem::take(&mut self.cx.state.sequences.served);
         for rq in served.drain(..) {
-            let step = core::mem::take(self.sequences.steps.row(rq));
-            let has_data = self.core.state.requests[rq].sectors > 0;
+            let step = core::mem::take(self.cx.state.sequences.steps.row(rq));
+            let has_data = self.cx.state.requests[rq].sectors > 0;
             if step == SequenceStep::Before && has_data && outcome == Outcome::Ok {
                 self.data_begins(rq, Counted::Yes);
-                self.send_flushed_data(now, rq);
+                self.send_flushed_data(rq);
             } else {
-                self.end_request(now, rq, outcome);
+                self.end_request(rq, outcome);
             }
         }
-        self.sequences.served = served;
-        self.kick_flush(now);
-    }
-
-    /// Whether there is work that only the kernel's worker does ([`BlockQueue::run_worker`]). Only with
-    /// [`Wakes::ByDriver`]; otherwise it is done at once.
-    pub fn needs_worker(&self) -> bool {
-        self.sequences.left_to_worker.is_some()
-    }
-
-    /// The kernel's worker runs: the flush that was left to it goes ahead of everything. A task that submitted before
-    /// the worker ran went before the flush.
-    pub fn run_worker(&mut self, now: Instant) {
-        self.catch_up(now);
-        if let Some(flush) = self.sequences.left_to_worker.take() {
-            self.list.push_front(flush, From::Bypass);
-        }
+        self.cx.state.sequences.served = served;
+        self.kick_flush();
     }
 
     /// The device returned the flush untried.
     pub(in crate::queue) fn sequence_flush_again(&mut self, flush: RequestId) {
-        self.list.flush_is_back();
-        self.core.state.requests.get_mut(flush).stage = Stage::Held;
-        self.list.push_front(flush, From::Bypass);
+        self.cx.state.list.flush_is_back();
+        self.cx.state.requests.get_mut(flush).stage = Stage::Held;
+        self.cx.state.list.push_front(flush, From::Bypass);
     }
 
     fn data_begins(&mut self, rq: RequestId, counted: Counted) {
-        self.sequences.data_in_flight += u32::from(counted == Counted::Yes);
-        let way = match self.core.state.config.slots.era() {
+        self.cx.state.sequences.data_in_flight += u32::from(counted == Counted::Yes);
+        let way = match self.cx.state.config.slots.era() {
             Some(MqEra::Linux6_1) => SequenceWay::Bypass,
             _ => SequenceWay::Elevator,
         };
-        *self.sequences.steps.row(rq) = SequenceStep::Data(counted, way);
+        *self.cx.state.sequences.steps.row(rq) = SequenceStep::Data(counted, way);
     }
 
-    fn wait_for_flush(&mut self, now: Instant, rq: RequestId, step: SequenceStep) {
-        self.core.state.requests.get_mut(rq).stage = Stage::Held;
-        *self.sequences.steps.row(rq) = step;
-        self.sequences.pending.push((now, rq));
-        self.core.explain(now, |requests| Reason::FlushAsked { submitter: requests[rq].submitter });
-        self.kick_flush(now);
+    fn wait_for_flush(&mut self, rq: RequestId, step: SequenceStep) {
+        self.cx.state.requests.get_mut(rq).stage = Stage::Held;
+        *self.cx.state.sequences.steps.row(rq) = step;
+        self.cx.state.sequences.pending.push((self.cx.now, rq));
+        self.cx.tell(|requests| Reason::FlushAsked { submitter: requests[rq].submitter });
+        self.kick_flush();
     }
 
-    fn kick_flush(&mut self, now: Instant) {
-        let Some(&(oldest, _)) = self.sequences.pending.first() else { return };
-        let may = self.sequences.data_in_flight == 0 || now.since(oldest) >= PATIENCE;
-        if self.sequences.running.is_some() || !may {
+    fn kick_flush(&mut self) {
+        let Some(&(oldest, _)) = self.cx.state.sequences.pending.first() else { return };
+        let may = self.cx.state.sequences.data_in_flight == 0 || self.cx.now.since(oldest) >= PATIENCE;
+        if self.cx.state.sequences.running.is_some() || !may {
             return;
         }
         // One flush serves all that wait now. Those that arrive while it runs wait for the next, because their data may
         // have completed after it was sent.
-        self.sequences.served.extend(self.sequences.pending.drain(..).map(|(_, rq)| rq));
-        let bios = self.sequences.served.len() as u32;
-        self.core.explain(now, |_| Reason::FlushSent { bios });
-        let flush = self.make(now, &Bio::flush(0, SubmitterId::default()), Carried::NOTHING);
-        self.core.state.requests.get_mut(flush).stage = Stage::Held;
-        self.sequences.running = Some(flush);
-        match self.core.state.config.wakes {
-            Wakes::AtOnce => self.list.push_front(flush, From::Bypass),
-            Wakes::ByDriver => self.sequences.left_to_worker = Some(flush),
+        self.cx.state.sequences.served.extend(self.cx.state.sequences.pending.drain(..).map(|(_, rq)| rq));
+        let bios = self.cx.state.sequences.served.len() as u32;
+        self.cx.tell(|_| Reason::FlushSent { bios });
+        let flush = self.make_flush();
+        self.cx.state.requests.get_mut(flush).stage = Stage::Held;
+        self.cx.state.sequences.running = Some(flush);
+        match self.cx.state.config.wakes {
+            Wakes::AtOnce => self.cx.state.list.push_front(flush, From::Bypass),
+            Wakes::ByDriver => self.cx.state.sequences.left_to_worker = Some(flush),
         }
     }
 
     /// Sends data whose flush has completed, ahead of everything: in 6.1, also of the elevator.
-    fn send_flushed_data(&mut self, now: Instant, rq: RequestId) {
-        if self.core.state.config.slots.era() == Some(MqEra::Linux6_1) {
-            return self.list_data(now, rq, ListEnd::Head);
+    fn send_flushed_data(&mut self, rq: RequestId) {
+        if self.cx.state.config.slots.era() == Some(MqEra::Linux6_1) {
+            return self.list_data(rq, ListEnd::Head);
         }
-        self.elevator.prepare(&mut self.core.cx(now), rq);
-        self.hand_over(now, rq, Insert::First);
+        self.elevator.prepare(&mut self.cx, rq);
+        self.hand_over(rq, Insert::First);
         // There is no caller that could end the burst.
-        self.open_plug(now, Unplug::Waiting);
+        self.open_plug(Unplug::Waiting);
     }
 
-    fn list_data(&mut self, now: Instant, rq: RequestId, place: ListEnd) {
-        self.enlist(now, rq);
-        self.core.seal(rq);
-        self.core.state.requests.get_mut(rq).stage = Stage::Held;
+    fn list_data(&mut self, rq: RequestId, place: ListEnd) {
+        self.enlist(rq);
+        self.cx.seal(rq);
+        self.cx.state.requests.get_mut(rq).stage = Stage::Held;
         match place {
-            ListEnd::Head => self.list.push_front(rq, From::Bypass),
-            ListEnd::Tail => self.list.push_back(rq, From::Bypass),
+            ListEnd::Head => self.cx.state.list.push_front(rq, From::Bypass),
+            ListEnd::Tail => self.cx.state.list.push_back(rq, From::Bypass),
         }
     }
 }
