@@ -213,7 +213,7 @@ impl<L: Listener> BlockQueue<L> {
         step.cx.state.plug.forget(submitter);
         let run = step.elevator.forget(&mut step.cx, submitter);
         step.changed();
-        step.run_hw_queue(run);
+        step.unplug_for(run);
     }
 
     /// Changes a knob of the elevator while it runs.

@@ -57,7 +57,7 @@ impl Step<'_, dyn Elevator> {
         self.cx.state.requests.get_mut(rq).stage = Stage::InFlight;
         let run = self.elevator.complete(&mut self.cx, rq);
         self.changed();
-        self.run_hw_queue(run);
+        self.unplug_for(run);
         self.sequence_goes_on(rq, Outcome::Failed);
         self.end_request(rq, Outcome::Failed);
         true

@@ -38,7 +38,7 @@ impl<L: Listener> BlockQueue<L> {
         step.elevator.ungroup(&mut step.cx, id);
         step.tell_policies(|policy, cx| policy.ungroup(cx, id));
         step.changed();
-        step.run_if_asked();
+        step.unplug_if_asked();
         Ok(())
     }
 

@@ -44,7 +44,7 @@ impl Step<'_, dyn Elevator> {
             // The present elevator has never seen it.
             self.elevator.prepare(&mut self.cx, rq);
             let run = self.elevator.insert(&mut self.cx, rq, Insert::First);
-            self.run_hw_queue(run);
+            self.unplug_for(run);
         } else {
             self.elevator.requeue(&mut self.cx, rq);
         }

@@ -2,12 +2,16 @@
 
 mod cgroup;
 mod compiled;
+mod complete;
 mod dispatch_list;
+mod elapse;
 mod flush;
+mod insert;
 mod plug;
 mod rq_qos;
 mod sequence;
 mod tasks;
+mod unplug;
 mod waiters;
 
 pub use compiled::Compiled;

@@ -6,7 +6,7 @@
 
 use alloc::collections::VecDeque;
 
-use super::merge::{Attempt, Gate, Hit, Merging, OnInsert};
+use super::merge::{Attempt, Gate, Hit, Merging};
 use super::mq::SearchDepth;
 use super::plug::{Handover, Plugging};
 use super::slot_pools::SlotPools;
@@ -17,7 +17,7 @@ use super::waiters::Sleeper;
 use super::{Delivery, Submitted};
 use crate::elevator::{Cx, Elevator, Insert};
 use crate::explain::{Reason, Unplug};
-use crate::request::{Bio, Dir, GroupId, NONE, Op, RequestId, Sector, Stage};
+use crate::request::{Bio, Dir, GroupId, NONE, Op, RequestId, Stage};
 
 impl<E: Elevator + ?Sized> Step<'_, E> {
     /// Submits one bio.
@@ -46,7 +46,7 @@ impl<E: Elevator + ?Sized> Step<'_, E> {
             Ok(hit) => return self.join(bio, piece, caller, hit),
             Err(at) => at,
         };
-        self.run_if_asked();
+        self.unplug_if_asked();
         self.get_request(bio, piece, caller, at, true)
     }
 
@@ -59,12 +59,12 @@ impl<E: Elevator + ?Sized> Step<'_, E> {
                 if let Some(victim) = freed {
                     self.rare().absorb(into, victim);
                 }
-                self.run_if_asked();
+                self.unplug_if_asked();
                 self.tell_merged(into, bio);
                 Submitted::Merged { into, end }
             }
             Attempt::Insert(at) => {
-                self.run_if_asked();
+                self.unplug_if_asked();
                 self.rare().get_request(bio, piece, caller, at, true)
             }
         }
@@ -150,52 +150,6 @@ impl<E: Elevator + ?Sized> Step<'_, E> {
         if tag != NONE && !self.cx.state.policies.is_empty() {
             self.cx.state.track(rq, bio);
         }
-    }
-
-    /// Gives a prepared request to the elevator.
-    #[inline(always)]
-    pub(super) fn hand_over(&mut self, rq: RequestId, at: Insert) {
-        let closes = self.cx.state.plug.closes() && !self.elevator.has_work();
-        self.enlist(rq);
-        if closes {
-            self.rare().close_plug();
-        }
-        self.insert(rq, at);
-    }
-
-    /// From now on it is queued, and bios can find it.
-    #[inline(always)]
-    pub(super) fn enlist(&mut self, rq: RequestId) {
-        let state = &mut *self.cx.state;
-        state.requests.get_mut(rq).stage = Stage::Queued;
-        state.queued += 1;
-        state.merges.admit(&mut state.requests, rq);
-        self.explain_inserted(rq);
-    }
-
-    #[inline(always)]
-    pub(super) fn explain_inserted(&mut self, rq: RequestId) {
-        self.cx.tell_by(|listener, at, requests| {
-            let Bio { submitter, start, sectors, .. } = *requests[rq];
-            listener.on_inserted(at, rq, requests[rq].dir(), start, sectors, submitter);
-        });
-    }
-
-    #[inline(always)]
-    pub(super) fn insert(&mut self, rq: RequestId, at: Insert) {
-        let run = self.elevator.insert(&mut self.cx, rq, at);
-        self.changed();
-        self.run_hw_queue(run);
-        if self.cx.state.plug.is_reached(self.cx.state.queued) {
-            self.rare().open_plug(Unplug::Threshold);
-        }
-    }
-
-    /// 6.1: whether a request that starts here may continue a queued one. The search of its bio may just have shown
-    /// that none ends here.
-    #[inline(always)]
-    fn may_merge_on_insert(&self, start: Sector) -> bool {
-        self.elevator.merging().on_insert == OnInsert::Merge && !self.cx.state.merges.nothing_ends_at(start)
     }
 }
 
@@ -394,7 +348,7 @@ impl Step<'_, dyn Elevator> {
             let Attempt::Joined { into, .. } = attempt else { unreachable!("only a merge frees a request") };
             self.absorb(into, victim);
         }
-        self.run_if_asked();
+        self.unplug_if_asked();
         attempt
     }
 
@@ -420,46 +374,5 @@ impl Step<'_, dyn Elevator> {
         self.cx.grow(into, bio, piece.of, end);
         self.cx.tell(|_| Reason::Merged { into, end });
         Some(Attempt::Joined { into, end })
-    }
-
-    /// 6.1: a request about to be inserted may continue a queued one, and the grown one another. Returns the first.
-    pub(super) fn merge_on_insert(&mut self, rq: RequestId) -> Option<RequestId> {
-        let start = self.cx.state.requests[rq].start;
-        let may = self.may_merge_on_insert(start) && self.elevator.may_append(&self.cx.state.requests[rq]);
-        if may { self.merge_into_others(rq) } else { None }
-    }
-
-    /// The elevator puts a request that it kept aside into its order.
-    pub(super) fn reinsert(&mut self, rq: RequestId) {
-        let stage = self.cx.state.requests[rq].stage;
-        assert!(stage == crate::request::Stage::Queued, "the elevator inserts {rq:?} again, which is {stage:?}");
-        if self.merge_on_insert(rq).is_none() {
-            self.cx.state.merges.admit(&mut self.cx.state.requests, rq);
-            self.insert(rq, Insert::Sorted);
-        }
-    }
-
-    fn merge_into_others(&mut self, rq: RequestId) -> Option<RequestId> {
-        let mut first = None;
-        let mut grown = None;
-        while let Some(join) = self.cx.insert_merge(self.elevator, rq, grown) {
-            self.changed();
-            self.absorb(join.into, join.victim);
-            self.run_if_asked();
-            first.get_or_insert(join.into);
-            grown = Some(join.into);
-            if !join.cascades {
-                break;
-            }
-        }
-        first
-    }
-
-    /// A request was absorbed by another: its slot is free.
-    pub(super) fn absorb(&mut self, into: RequestId, victim: RequestId) {
-        self.tell_policies(|policy, cx| policy.absorbed(cx, into, victim));
-        let queued = self.cx.state.requests[victim].stage == Stage::Queued;
-        self.cx.state.queued -= u32::from(queued);
-        self.cx.state.release(victim);
     }
 }

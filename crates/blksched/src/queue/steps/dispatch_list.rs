@@ -6,10 +6,10 @@
 
 use crate::elevator::{Dispatch, Elevator};
 use crate::queue::Next;
-use crate::queue::dispatch_list::{DispatchAhead, FlushCommand, From};
+use crate::queue::dispatch_list::{DispatchAhead, FlushCommand};
 use crate::queue::state::QueueState;
 use crate::queue::step::Step;
-use crate::request::{Op, RequestId, Stage};
+use crate::request::{Op, RequestId};
 
 impl Step<'_, dyn Elevator> {
     /// What the device should do next.
@@ -132,12 +132,5 @@ impl Step<'_, dyn Elevator> {
             // The elevator is asked again when something has changed.
             other => self.cx.state.answer = Some(other),
         }
-    }
-
-    /// A request that the elevator chose waits for the device, unmergeable.
-    pub(in crate::queue) fn hold_on_list(&mut self, rq: RequestId) {
-        self.cx.seal(rq);
-        self.cx.state.requests.get_mut(rq).stage = Stage::Held;
-        self.cx.state.list.push_back(rq, From::Elevator);
     }
 }

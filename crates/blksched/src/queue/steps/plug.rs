@@ -6,27 +6,18 @@
 use alloc::vec::Vec;
 
 use crate::elevator::{Elevator, Insert};
-use crate::explain::{Reason, Unplug};
+use crate::explain::Unplug;
 use crate::queue::mq::MqEra;
 use crate::queue::plug::{Collected, Handover, LONGEST_BURST, Plugging};
 use crate::queue::step::Step;
 use crate::request::{RequestId, SubmitterId};
-use crate::time::Instant;
 
 impl Step<'_, dyn Elevator> {
-    /// A request is about to enter an empty queue.
-    pub(in crate::queue) fn close_plug(&mut self) {
-        let opens = match self.cx.state.plug.kind {
-            Plugging::Queue { delay, .. } => Some(self.cx.now + delay),
-            Plugging::TaskQueue if !self.head_is_served() => None,
-            _ => return,
-        };
-        if !self.cx.state.plug.is_closed() {
-            self.cx.state.plug.closed = true;
-            self.cx.state.plug.closed_until = opens;
-            self.cx.state.wake_by(opens.unwrap_or(Instant::NEVER));
-            self.cx.tell(|_| Reason::Plugged);
-        }
+    /// This submitter's burst has ended, and it waits for it: plugs are emptied.
+    #[inline]
+    pub(in crate::queue) fn wait_for_burst(&mut self, submitter: SubmitterId) {
+        self.flush_plug_of(submitter, Handover::Finish);
+        self.open_plug(Unplug::Waiting);
     }
 
     /// It may never be said that this submitter waits: it may have been forgotten while it slept.
@@ -34,19 +25,6 @@ impl Step<'_, dyn Elevator> {
         self.flush_plug_of(submitter, Handover::Finish);
         if self.cx.state.plug.kind == Plugging::TaskQueue {
             self.open_plug(Unplug::Waiting);
-        }
-    }
-
-    /// 2.4 with IDE: whether the request in service is at the head of the queue.
-    fn head_is_served(&self) -> bool {
-        self.cx.state.config.depth == 1 && self.cx.state.device.in_flight > 0
-    }
-
-    pub(in crate::queue) fn open_plug(&mut self, why: Unplug) {
-        self.cx.state.plug.closed_until = None;
-        if core::mem::take(&mut self.cx.state.plug.closed) {
-            self.cx.tell(|_| Reason::Unplugged(why));
-            self.changed();
         }
     }
 
