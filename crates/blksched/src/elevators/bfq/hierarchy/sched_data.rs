@@ -1,6 +1,6 @@
 //! The hierarchy's state.
 //!
-//! **Rule** A queue that has left all trees is reported ([`Hierarchy::take_left`]) instead of being released here,
+//! **Rule** A queue that has left all trees is reported ([`Hierarchy::next_departed`]) instead of being released here,
 //! because other references to it are not known here.
 //! **Origin** docs/behaviour/elevators-6.1.md#b5.
 //! **In the kernel** `bfq_sched_data`, `bfq_group`, `in_service_entity`, `next_in_service`.
@@ -130,14 +130,14 @@ impl Hierarchy {
         self.pending_groups > 1
     }
 
-    /// Whether queues have left all trees, for the caller to take with [`Hierarchy::take_left`].
+    /// Whether queues have left all trees, for the caller to take with [`Hierarchy::next_departed`].
     #[inline(always)]
     pub(crate) fn has_left(&self) -> bool {
         !self.left.is_empty()
     }
 
     /// The queue of this number among those that have left; when all were taken, they are forgotten.
-    pub(crate) fn take_left(&mut self, at: usize) -> Option<Qid> {
+    pub(crate) fn next_departed(&mut self, at: usize) -> Option<Qid> {
         let left = self.left.get(at).copied();
         if left.is_none() {
             self.left.clear();

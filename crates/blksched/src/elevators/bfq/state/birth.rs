@@ -50,11 +50,11 @@ impl Birth {
     }
 
     /// It has had a request.
-    pub(crate) fn is_new_no_longer(&mut self) {
+    pub(crate) fn mark_used(&mut self) {
         self.is_new = false;
     }
 
-    pub(crate) fn was_split(&mut self, now: Jiffy) {
+    pub(crate) fn note_split(&mut self, now: Jiffy) {
         self.split = now;
     }
 

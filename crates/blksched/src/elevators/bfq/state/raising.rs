@@ -48,6 +48,17 @@ pub(crate) struct Raising {
     soft_is_open: bool,
 }
 
+/// What is restored of a saved raising beside its times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Restored {
+    /// Its kind.
+    Kind,
+    /// The service received.
+    Served,
+    /// Both.
+    KindAndServed,
+}
+
 impl Raising {
     pub(crate) fn new(now: Jiffy) -> Raising {
         Raising {
@@ -121,12 +132,15 @@ impl Raising {
         Raising { interactive_since, since: now, served: before.served, ..self.interactive(lasts) }
     }
 
-    /// Restored from what was saved: `kind_too` with the kind, `served_too` with the service received.
+    /// Restored from what was saved: its times, and more.
     #[must_use]
-    pub(crate) fn restored(self, saved: Raising, kind_too: bool, served_too: bool) -> Raising {
-        let kind = if kind_too { saved.kind } else { self.kind };
-        let served = if served_too { saved.served } else { self.served };
-        Raising { kind, served, ..self.like(saved) }
+    pub(crate) fn restored(self, saved: Raising, more: Restored) -> Raising {
+        let times = self.like(saved);
+        match more {
+            Restored::Kind => Raising { kind: saved.kind, served: self.served, ..times },
+            Restored::Served => Raising { kind: self.kind, served: saved.served, ..times },
+            Restored::KindAndServed => Raising { kind: saved.kind, served: saved.served, ..times },
+        }
     }
 
     /// The queue's raising from now on.

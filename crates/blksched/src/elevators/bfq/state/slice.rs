@@ -77,7 +77,7 @@ impl Slice {
 
     /// True once per slice: its oldest request is to be checked.
     #[inline(always)]
-    pub(crate) fn looks_for_oldest(&mut self) -> bool {
+    pub(crate) fn claim_check_of_oldest(&mut self) -> bool {
         !core::mem::replace(&mut self.looked_for_oldest, true)
     }
 

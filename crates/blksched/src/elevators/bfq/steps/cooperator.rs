@@ -113,7 +113,7 @@ impl Bfq {
         };
         self.hold_request(into);
         // Its first request goes elsewhere, so it no longer counts as new when the next one arrives.
-        self.queues[from].birth.is_new_no_longer();
+        self.queues[from].birth.mark_used();
         if self.contexts[context].queue(waiter) == Some(from) {
             self.redirect(call, context, from, into);
         }

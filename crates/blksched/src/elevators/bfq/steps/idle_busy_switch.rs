@@ -39,7 +39,7 @@ impl Bfq {
         self.leave_old_burst(call, q);
         let in_time = self.queues[q].habits.returned_within(call.ns, IN_TIME * self.slice_idle());
         let came = self.renew_budget(q, cost, in_time);
-        self.queues[q].birth.is_new_no_longer();
+        self.queues[q].birth.mark_used();
         if self.rules.io_bound == IoBound::InTime {
             self.queues[q].habits.became_busy(in_time);
         }

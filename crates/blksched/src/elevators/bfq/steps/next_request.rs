@@ -62,7 +62,7 @@ impl Bfq {
             let mut oldest = None;
             // Once per slice: if this were checked for each request, a queue that has fallen behind would be served by
             // age alone, with a seek for each request.
-            if queue.slice.looks_for_oldest() {
+            if queue.slice.claim_check_of_oldest() {
                 oldest = self.oldest_if_late(&mut call.apart(), q, rq);
                 queue = &mut self.queues[q];
             }

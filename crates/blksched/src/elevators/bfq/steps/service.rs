@@ -50,7 +50,7 @@ impl Bfq {
     #[inline(never)]
     fn release_all_left(&mut self) {
         let mut at = 0;
-        while let Some(q) = self.hierarchy.take_left(at) {
+        while let Some(q) = self.hierarchy.next_departed(at) {
             self.release_if_unused(q);
             at += 1;
         }

@@ -9,6 +9,7 @@ use crate::elevators::bfq::data::Bfq;
 use crate::elevators::bfq::ids::{Cid, Qid};
 use crate::elevators::bfq::rules::{Chains, SavedState};
 use crate::elevators::bfq::state::context::Saved;
+use crate::elevators::bfq::state::raising::Restored;
 use crate::elevators::bfq::timeouts::Call;
 use crate::explain::{Raised, Reason};
 use crate::request::Waiter;
@@ -38,7 +39,7 @@ impl Bfq {
         } else if was_in_burst {
             self.burst.join_again(own);
         }
-        self.queues[own].birth.was_split(call.now);
+        self.queues[own].birth.note_split(call.now);
         if waker.is_some() {
             self.wakers.set(own, waker);
         }
@@ -67,7 +68,12 @@ impl Bfq {
         let saved = *self.contexts[context].saved();
         let all = self.rules.saved_state == SavedState::All;
         let in_large_burst = self.queues[q].birth.in_large_burst();
-        let mut raising = self.queues[q].raising().restored(saved.raising, self.knobs.low_latency || !all, all);
+        let more = match (all, self.knobs.low_latency) {
+            (false, _) => Restored::Kind,
+            (true, true) => Restored::KindAndServed,
+            (true, false) => Restored::Served,
+        };
+        let mut raising = self.queues[q].raising().restored(saved.raising, more);
         if raising.is_raised() && (in_large_burst || raising.is_over(call.now)) {
             // The raising would have ended while the process shared a queue.
             let again = raising.interactive_again(call.now, self.interactive_lasts());

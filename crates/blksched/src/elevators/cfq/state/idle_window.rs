@@ -55,7 +55,7 @@ impl IdleWindow {
     }
 
     /// It no longer counts as deep.
-    pub(crate) fn is_shallow_again(&mut self) {
+    pub(crate) fn become_shallow(&mut self) {
         self.depth = QueueDepth::Shallow;
     }
 

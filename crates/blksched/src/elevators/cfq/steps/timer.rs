@@ -25,7 +25,7 @@ impl Cfq {
                 // No queue is left to run. This one still counts as waiting, as in the kernel.
                 return Run::No;
             } else if queue.is_empty() {
-                self.queues[a].window.is_shallow_again();
+                self.queues[a].window.become_shallow();
                 self.expire(cx, Rest::Dropped, SliceEnd::IdledInVain);
             }
         }
