@@ -1,6 +1,5 @@
 //! Data that the queue keeps for its elevator: facts about the device, and the elevator's deadline.
 
-use crate::elevator::Elevator;
 use crate::time::Instant;
 
 /// Facts about the device, as the queue sees them at this moment.
@@ -33,8 +32,9 @@ pub(crate) struct Due {
 }
 
 impl Due {
-    pub(crate) fn of(elevator: &dyn Elevator) -> Due {
-        let asked = !elevator.announces_deadline();
+    /// Of an elevator that announces each change of its deadline, or does not.
+    pub(crate) fn of(announces: bool) -> Due {
+        let asked = !announces;
         Due { asked, at: if asked { Instant::ZERO } else { Instant::NEVER } }
     }
 

@@ -130,7 +130,7 @@ impl<L: Listener> BlockQueue<L> {
             requests,
             merges,
             run_asked: Run::No,
-            due: Due::of(&*elevator),
+            due: Due::of(elevator.announces_deadline()),
             quiet_until: Instant::ZERO,
             clock: config.born,
             bios: Bios::default(),

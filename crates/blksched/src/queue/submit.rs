@@ -78,8 +78,8 @@ impl<E: Elevator + ?Sized> Step<'_, E> {
         }
     }
 
-    /// A bio that did not merge needs a request of its own; its submitter sleeps if it cannot have one. `mergeable`: the
-    /// bio is, which most callers know before.
+    /// A bio that did not merge needs a request of its own; its submitter sleeps if it cannot have one. `mergeable`:
+    /// the bio is, which most callers know before.
     #[inline(always)]
     fn get_request(&mut self, bio: &Bio, piece: SplitPiece, caller: Caller, at: Insert, mergeable: bool) -> Submitted {
         let (tag, at) = match &mut self.cx.state.slots {

@@ -31,7 +31,7 @@ impl Step<'_, dyn Elevator> {
     /// A new elevator comes: it is told what it must know before the first request.
     fn adopt(&mut self) {
         let state = &mut *self.cx.state;
-        state.due = Due::of(self.elevator);
+        state.due = Due::of(self.elevator.announces_deadline());
         state.quiet_until = Instant::ZERO;
         state.of_old_elevator = state.requests.at_stage(Stage::InFlight);
         state.of_old_elevator.extend(state.list.of_elevator());
