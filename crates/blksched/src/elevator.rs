@@ -123,7 +123,7 @@ impl Cx<'_> {
 /// Thirteen calls, six of them required. Calls that fewer elevators need are in four further traits, in which all calls
 /// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
 /// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
-pub trait Elevator: Merges + Admits + Grouped + Tuned + Compiled + Send + 'static {
+pub trait Elevator: Merges + Admits + Grouped + Tuned + AsDyn + Compiled + Send + 'static {
     /// A queue adopts this elevator. This is the first call, made at the beginning (`cx.now`) with the device's facts,
     /// before any change of a knob. State that starts "now", and defaults that depend on the device, are set here.
     fn attach(&mut self, _cx: &mut Cx<'_>) {}
@@ -174,6 +174,18 @@ pub trait Elevator: Merges + Admits + Grouped + Tuned + Compiled + Send + 'stati
     /// # Panics
     /// If one is broken.
     fn check(&self, _requests: &Requests) {}
+}
+
+/// An elevator whose type is known, as one whose type is not; every elevator has this.
+pub trait AsDyn {
+    /// The same elevator.
+    fn as_dyn(&mut self) -> &mut dyn Elevator;
+}
+
+impl<E: Elevator> AsDyn for E {
+    fn as_dyn(&mut self) -> &mut dyn Elevator {
+        self
+    }
 }
 
 /// How bios find a request to join, and what an elevator that follows merges is told.

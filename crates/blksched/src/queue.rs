@@ -71,7 +71,8 @@ use pools::Pools;
 use rq_qos::Policies;
 use sequence::Sequences;
 use slot_pools::SlotPools;
-use step::{Caller, Step};
+use step::Step;
+use steps::Caller;
 use tasks::Tasks;
 
 /// An elevator, its requests, and the rules around them.

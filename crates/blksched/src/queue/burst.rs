@@ -4,7 +4,7 @@
 //! falls asleep for a request slot sends no more until it is awake.
 //! **In the kernel** `blk_start_plug`, `blk_finish_plug`.
 
-use super::step::Caller;
+use super::steps::Caller;
 use super::{BlockQueue, Listener, NoListener, Submitted};
 use crate::request::{Bio, SubmitterId};
 use crate::time::Instant;

@@ -14,17 +14,6 @@ pub(super) struct Step<'a, E: Elevator + ?Sized> {
     pub(super) cx: Cx<'a>,
 }
 
-/// What the submitter of a bio does next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
-    /// It may submit more.
-    Continues,
-    /// It waits: its burst consists of this bio.
-    Waits,
-    /// It slept for a slot and tries again. If there still is none, whoever woke it keeps its bio.
-    TriesAgain,
-}
-
 impl<'a, E: Elevator + ?Sized> Step<'a, E> {
     /// The same call, for what happens rarely.
     #[inline(always)]

@@ -1,5 +1,6 @@
 //! The queue's steps; their state is in one file of the same name for each, beside this folder.
 
+mod calls;
 mod cgroup;
 mod compiled;
 mod complete;
@@ -14,4 +15,4 @@ mod tasks;
 mod unplug;
 mod waiters;
 
-pub use compiled::Compiled;
+pub use calls::{Caller, Compiled};

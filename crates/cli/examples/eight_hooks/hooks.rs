@@ -36,7 +36,7 @@ pub enum MergeBio {
 }
 
 /// A scheduler in the shape of the proposal: init, exit, has, insert, finish, merge request, merge bio, dispatch.
-pub trait EightHooks: Send {
+pub trait EightHooks: Send + 'static {
     /// 1. A queue starts using it.
     fn init_sched(&mut self, _nr_requests: u32, _rotational: bool) {}
 

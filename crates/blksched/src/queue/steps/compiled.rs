@@ -5,24 +5,10 @@
 
 use crate::elevator::{Cx, Elevator};
 use crate::explain::Listener;
-use crate::queue::step::{Caller, Step};
+use crate::queue::step::Step;
+use crate::queue::steps::calls::{Caller, Compiled};
 use crate::queue::{QueueState, Submitted};
 use crate::request::Bio;
-
-/// An elevator and its queue's steps; every elevator has them. The time is the state's clock.
-pub trait Compiled {
-    /// [`Step::submit`]
-    fn submit<'a>(
-        &'a mut self,
-        state: &'a mut QueueState,
-        listener: Option<&'a mut dyn Listener>,
-        bio: &Bio,
-        caller: Caller,
-    ) -> Submitted;
-
-    /// The elevator, for what is compiled once for all of them.
-    fn as_dyn(&mut self) -> &mut dyn Elevator;
-}
 
 impl<E: Elevator> Compiled for E {
     fn submit<'a>(
@@ -37,10 +23,6 @@ impl<E: Elevator> Compiled for E {
             None => Step { elevator: self, cx: Cx { now: state.clock, state, listener: None } }.submit(bio, caller),
             Some(listener) => submit_heard(self, state, listener, bio, caller),
         }
-    }
-
-    fn as_dyn(&mut self) -> &mut dyn Elevator {
-        self
     }
 }
 
