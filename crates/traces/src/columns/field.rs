@@ -238,11 +238,11 @@ impl Unit {
             return None;
         }
         let units = if seconds.is_empty() { 0 } else { whole(seconds)? };
-        // More than 18 decimal places are beyond any unit.
-        let places = &fraction[..fraction.len().min(18)];
         if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
         }
+        // More than 18 decimal places are beyond any unit.
+        let places = &fraction[..fraction.len().min(18)];
         let behind = if places.is_empty() { 0 } else { u128::from(whole(places)?) };
         let scale = 10_u128.pow(places.len() as u32);
         let all = (u128::from(units) * scale + behind) * u128::from(times) / (scale * u128::from(per));
@@ -337,6 +337,8 @@ mod tests {
         assert_eq!(number("time@ps", "1999"), Some(1));
         assert_eq!((number("time", "."), number("time", "1e3"), number("time", "-1")), (None, None, None));
         assert_eq!(number("time@s", "99999999999999999999"), None);
+        // A letter of two bytes where 18 decimal places end.
+        assert_eq!(number("time@s", "5.12345678901234567\u{125}"), None);
     }
 
     #[test]
