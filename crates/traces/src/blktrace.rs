@@ -81,7 +81,7 @@ pub fn read(input: impl Read) -> Result<Vec<BlktraceEvent>, BlktraceError> {
 
 /// The events of a trace, one after the other. If it ends inside an event, it is read up to there.
 pub fn events<I: BufRead>(input: I) -> Events<I> {
-    Events { input, read: 0, ended: false, out: Vec::new() }
+    Events { input, read: 0, ended: false, is_cut_off: false, out: Vec::new() }
 }
 
 /// Reads events; after an error there are no more.
@@ -89,6 +89,7 @@ pub struct Events<I> {
     input: I,
     read: usize,
     ended: bool,
+    is_cut_off: bool,
     /// The event extracted last, as written.
     out: Vec<u8>,
 }
@@ -139,6 +140,11 @@ impl<I: BufRead> Events<I> {
         Ok(true)
     }
 
+    /// Whether the input ended inside an event, or inside a packed block.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off
+    }
+
     /// Extracts the next event from the input, wherever its bytes are buffered; false at the end.
     fn take_out(&mut self) -> Result<bool, BlktraceError> {
         let read = !self.ended && self.take_whole().inspect_err(|_| self.ended = true)?;
@@ -150,14 +156,20 @@ impl<I: BufRead> Events<I> {
         let event = self.read + 1;
         let failed = |source| BlktraceError::Io { event, source };
         let mut header = [0; HEADER];
-        if !filled(&mut self.input, &mut header).map_err(failed)? {
-            return Ok(false);
+        match filled(&mut self.input, &mut header).map_err(failed)? {
+            Filled::Whole => {}
+            part => {
+                self.is_cut_off = part == Filled::InPart;
+                return Ok(false);
+            }
         }
         let order = order_of(&header).ok_or(BlktraceError::Magic { event, found: magic_of(&header) })?;
         self.out.clear();
         self.out.extend_from_slice(&header);
         self.out.resize(HEADER + length_of(&header, order), 0);
-        filled(&mut self.input, &mut self.out[HEADER..]).map_err(failed)
+        let whole = filled(&mut self.input, &mut self.out[HEADER..]).map_err(failed)? == Filled::Whole;
+        self.is_cut_off = !whole;
+        Ok(whole)
     }
 }
 
@@ -205,13 +217,28 @@ impl<I: BufRead> Iterator for Events<I> {
     }
 }
 
-/// True if the buffer could be filled; false at the end of the input.
-fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<bool> {
-    match input.read_exact(buffer) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
+/// How much of a buffer the input could fill before its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Filled {
+    Whole,
+    /// It ended inside, or a packed block did.
+    InPart,
+    Nothing,
+}
+
+/// Reads as much as the buffer holds.
+pub(crate) fn filled(input: &mut impl Read, buffer: &mut [u8]) -> io::Result<Filled> {
+    let mut at = 0;
+    while at < buffer.len() {
+        match input.read(&mut buffer[at..]) {
+            Ok(0) => return Ok(if at == 0 { Filled::Nothing } else { Filled::InPart }),
+            Ok(read) => at += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(Filled::InPart),
+            Err(error) => return Err(error),
+        }
     }
+    Ok(Filled::Whole)
 }
 
 /// The order of a number's bytes.

@@ -7,6 +7,8 @@
 
 use std::io::{self, Read};
 
+use crate::blktrace::{Filled, filled};
+
 /// One record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -105,12 +107,18 @@ pub fn kind(command: u16) -> Option<ScsiKind> {
 pub struct Records<I> {
     input: I,
     version: Version,
+    is_cut_off: bool,
 }
 
 impl<I: Read> Records<I> {
     /// Creates a reader of the records of `input`.
     pub fn new(input: I, version: Version) -> Records<I> {
-        Records { input, version }
+        Records { input, version, is_cut_off: false }
+    }
+
+    /// Whether the input ended inside a record, or inside a packed block.
+    pub fn is_cut_off(&self) -> bool {
+        self.is_cut_off
     }
 }
 
@@ -120,9 +128,12 @@ impl<I: Read> Iterator for Records<I> {
     fn next(&mut self) -> Option<io::Result<Record>> {
         let mut buffer = [0; 40];
         let bytes = &mut buffer[..self.version.length()];
-        match self.input.read_exact(bytes) {
-            Ok(()) => Some(Ok(self.version.read(bytes))),
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => None,
+        match filled(&mut self.input, bytes) {
+            Ok(Filled::Whole) => Some(Ok(self.version.read(bytes))),
+            Ok(part) => {
+                self.is_cut_off = part == Filled::InPart;
+                None
+            }
             Err(error) => Some(Err(error)),
         }
     }

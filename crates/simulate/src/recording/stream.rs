@@ -437,6 +437,7 @@ impl StreamFile {
             StreamKind::Blktrace(reader, wanted, begins) => loop {
                 let begins = *begins;
                 match reader.several(*wanted, |event, payload| of_blktrace(event, payload, begins, events, names)) {
+                    Ok(false) if reader.is_cut_off() => return Ok(StreamStep::CutOff),
                     Ok(false) => return Ok(StreamStep::Ended),
                     Ok(true) => {}
                     Err(error @ blktrace::BlktraceError::Io { .. }) => {
@@ -452,6 +453,7 @@ impl StreamFile {
                 read_line(name, input, (*begins, text), line, events, names)
             }
             StreamKind::Vscsi(records) => match records.next() {
+                None if records.is_cut_off() => Ok(StreamStep::CutOff),
                 None => Ok(StreamStep::Ended),
                 Some(Ok(record)) => {
                     of_vscsi(&record, events);
@@ -462,8 +464,8 @@ impl StreamFile {
             StreamKind::Rows(rows) => match rows.row() {
                 Err(error) if is_cut(&error) => Ok(StreamStep::CutOff),
                 Err(error) => Err(StreamTrouble::Io(format!("{name}: {error}"))),
+                Ok(_) if rows.is_cut_off() => Ok(StreamStep::CutOff),
                 Ok(None) => Ok(StreamStep::Ended),
-                Ok(Some(Err(_))) if rows.is_cut_off() => Ok(StreamStep::CutOff),
                 Ok(Some(Err(error))) => Err(StreamTrouble::Damage(format!("{name}:{error}"), GoesOn::Yes)),
                 Ok(Some(Ok(row))) => {
                     of_row(&row, events);
@@ -496,12 +498,11 @@ fn read_line(
         Err(error) => return Err(StreamTrouble::Io(format!("{name}: {error}"))),
     }
     *line += 1;
-    let read = events_in(name, &text, kind, *line, events, names);
-    let is_last = text.last() != Some(&b'\n') && (text.len() as u64) < LONGEST_LINE;
-    match read {
-        Err(StreamTrouble::Damage(..)) if is_last => Ok(StreamStep::CutOff),
-        read => read,
+    // Half a number is a number, too: without its end no line is known to be whole.
+    if text.last() != Some(&b'\n') && (text.len() as u64) < LONGEST_LINE {
+        return Ok(StreamStep::CutOff);
     }
+    events_in(name, &text, kind, *line, events, names)
 }
 
 /// Whether a packed file ends too early.

@@ -3,7 +3,7 @@
 use std::io::Read;
 
 use blksched::Op;
-use blksched_simulate::recording::{Info, Reading, Stream, in_memory, recording};
+use blksched_simulate::recording::{Info, Met, Reading, Stream, in_memory, recording};
 
 /// One request of the recording.
 struct Request {
@@ -235,30 +235,82 @@ fn one_recording_in_fifteen_forms_is_the_same_ios() {
     }
 }
 
-/// Whole lines of a text that was cut off are read; the rest is named as damage or passed over.
+/// In every form the whole lines of a text that was cut off are read, wherever in a line it ends, and a note says it.
 #[test]
-fn a_text_that_was_cut_off_gives_its_whole_lines() {
+fn a_text_that_was_cut_off_gives_its_whole_lines_and_a_note() {
     let text = tracefs();
-    let whole = text[..text.len() * 2 / 3].rfind('\n').unwrap() + 1;
-    let lines = held(&text[..whole]).ios;
-    let next = text[whole..].find('\n').unwrap();
-    for end in [whole + 1, whole + next / 2, whole + next * 3 / 4] {
-        let mut stream =
-            Stream::open(vec![in_memory("x", text.as_bytes()[..end].to_vec())], Reading::default()).unwrap();
-        let info = Info::of(&mut stream).unwrap();
-        assert!(info.ios() == lines && lines > 1000, "{} {lines}", info.ios());
-        assert_eq!(stream.met().damaged, 0, "{end}");
+    let requests: Vec<Request> = requests(&text).into_iter().take(40).collect();
+    let first = requests.iter().map(|request| request.inserted).min().unwrap();
+    let begin: String = text.lines().take(200).map(|line| format!("{line}\n")).collect();
+    let bare: String = begin.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    let more: [Form; 8] = [
+        ("tracefs", begin.clone(), 0.0, true),
+        ("quoted", begin.lines().map(|line| format!("> {line}\n")).collect(), 0.0, true),
+        ("CRLF", begin.replace('\n', "\r\n"), 0.0, true),
+        ("without header", bare.clone(), 0.0, true),
+        ("trace-cmd", format!("cpus=2\n{bare}"), 0.0, true),
+        ("k5cloud", "7,R,0,4096,1577808000000000\n".repeat(40), 0.0, true),
+        ("iolog 2", format!("fio version 2 iolog\n/f add\n/f open\n{}", "/f read 8192 4096\n".repeat(40)), 0.0, true),
+        (
+            "iolog 3",
+            format!("fio version 3 iolog\n0 /f add\n1 /f open\n{}", "900 /f read 8192 4096\n".repeat(40)),
+            0.0,
+            true,
+        ),
+    ];
+    let others = forms_of_events(&requests, 0.0).into_iter().chain(forms_of_tables(&requests, first, (0.0, 0.0)));
+    for (name, text, ..) in more.into_iter().chain(others) {
+        let whole = text[..text.len() * 2 / 3].rfind('\n').unwrap() + 1;
+        let line = text[whole..].find('\n').unwrap();
+        let lines = held(&text[..whole]).ios;
+        assert!(lines > 10, "{name}: {lines}");
+        for end in (whole + 1..whole + line).filter(|end| text.is_char_boundary(*end)) {
+            let cut = &text[..end];
+            let (ios, met) = read(cut.as_bytes());
+            assert_eq!((ios, met.damaged, met.cut_off), (lines, 0, 1), "{name}: {:?}", &cut[whole..]);
+        }
+        let replayed = recording(vec![in_memory("x", text.as_bytes()[..whole + 1].to_vec())], &Reading::default());
+        let says = |notes: &[String]| notes.iter().any(|note| note.contains("cut off"));
+        assert!(replayed.map_or(name == "biosnoop.bt", |recorded| says(&recorded.notes)), "{name}");
     }
-    let rows = "7,R,0,4096,1577808000000000\n".repeat(50) + "8,W,40";
-    let recorded = recording(vec![in_memory("x", rows.into_bytes())], &Reading::default()).unwrap();
-    assert_eq!(recorded.recording.ios(), 50);
-    assert!(recorded.notes.iter().any(|note| note.contains("cut off")), "{:?}", recorded.notes);
-    // The same in a packed file that ends early.
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut packed, text.as_bytes()).unwrap();
-    let packed = packed.finish().unwrap();
-    let file = in_memory("x.gz", packed[..packed.len() * 2 / 3].to_vec());
-    let recorded = recording(vec![file], &Reading::default()).unwrap();
-    assert!(recorded.recording.ios() > 1000);
-    assert!(recorded.notes.iter().any(|note| note.contains("cut off")), "{:?}", recorded.notes);
+}
+
+/// The same for records and packed blocks.
+#[test]
+fn a_recording_that_was_cut_off_gives_its_whole_records_and_a_note() {
+    let binary = include_bytes!("../../../../testdata/traces/mq-deadline.blktrace.0");
+    let whole = binary.len() / 2;
+    assert!((0..200).map(|more| read(&binary[..whole + more])).filter(|read| read.1.cut_off == 1).count() > 150);
+    // A packed file that ends early.
+    for file in [tracefs().as_bytes(), &binary[..]] {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        std::io::Write::write_all(&mut packed, file).unwrap();
+        let packed = packed.finish().unwrap();
+        let (ios, met) = read(&packed[..packed.len() * 2 / 3]);
+        assert!(ios > 100 && met.cut_off == 1, "{ios} {met:?}");
+    }
+    // Records of virtual SCSI disks are as long as one another.
+    let records: Vec<u8> = (0..50).flat_map(vscsi_record).collect();
+    for cut in [1, 16, 31] {
+        let (ios, met) = read(&records[..40 * 32 + cut]);
+        assert_eq!((ios, met.cut_off), (40, 1), "{cut}");
+    }
+    assert_eq!(read(&records[..40 * 32]), (40, Met::default()));
+}
+
+/// A read of 4 KiB, in the first version of VMware's format.
+fn vscsi_record(nth: u64) -> Vec<u8> {
+    let words = [nth as u32, 4096, 8];
+    let mut record: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+    record.extend([0x2a, 0, 0, 1]);
+    record.extend((nth * 8).to_le_bytes());
+    record.extend((1_000_000 + nth * 1000).to_le_bytes());
+    record
+}
+
+/// The number of its I/Os, and what was met.
+fn read(bytes: &[u8]) -> (u64, Met) {
+    let mut stream = Stream::open(vec![in_memory("x", bytes.to_vec())], Reading::default()).unwrap();
+    let info = Info::of(&mut stream).unwrap();
+    (info.ios(), stream.met())
 }

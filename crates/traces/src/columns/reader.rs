@@ -127,6 +127,8 @@ pub struct RowReader<I> {
     places: Option<Vec<usize>>,
     /// What a row is in a trace that has no kinds at all.
     kindless: Option<ToldOp>,
+    /// Whether the last line read had no end.
+    is_cut_off: bool,
     /// The number of rows whose kind is blank in the trace.
     pub without_kind: u64,
 }
@@ -149,6 +151,7 @@ impl<I: BufRead> RowReader<I> {
             parts: Parts::default(),
             places: None,
             kindless,
+            is_cut_off: false,
             without_kind: 0,
         }
     }
@@ -165,7 +168,7 @@ impl<I: BufRead> RowReader<I> {
 
     /// Whether the last line read had no end: the file may have been cut off inside it.
     pub fn is_cut_off(&self) -> bool {
-        !self.buffer.is_empty() && self.buffer.len() <= LONGEST_LINE && self.buffer.last() != Some(&b'\n')
+        self.is_cut_off
     }
 
     /// The next row; `None` at the end. After a [`TextError`], reading can continue with the next line.
@@ -180,6 +183,7 @@ impl<I: BufRead> RowReader<I> {
                 return Ok(None);
             }
             self.line += 1;
+            self.is_cut_off = read <= LONGEST_LINE && self.buffer.last() != Some(&b'\n');
             if read > LONGEST_LINE {
                 return Ok(Some(
                     Err(self.wrong(1, format!("a line of {read} bytes: expected at most {LONGEST_LINE}"))),
