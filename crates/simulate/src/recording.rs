@@ -68,7 +68,7 @@ pub fn content(name: &str, file: impl Read + Send) -> std::io::Result<Content> {
     if Format::of(&beginning, whole).is_some() {
         return Ok(Content::Trace);
     }
-    Ok(if looks_like_jobs(&beginning) {
+    Ok(if name.ends_with(".fio") || looks_like_jobs(&beginning) {
         Content::Jobs
     } else {
         Content::Unknown(format::unknown(name, &beginning, whole))
@@ -80,7 +80,10 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
     let text = String::from_utf8_lossy(beginning);
     let text_alone = !text.contains('\0');
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with(['#', ';']));
-    let is_section = |line: &str| line.starts_with('[') && line.ends_with(']');
+    let is_section = |line: &str| {
+        let line = line.split([';', '#']).next().unwrap_or_default().trim_end();
+        line.starts_with('[') && line.ends_with(']')
+    };
     let is_option = |line: &str| {
         let name = line.split('=').next().unwrap_or_default();
         name.len() < 40 && name.chars().all(|c| c.is_ascii_alphabetic() || "_-".contains(c)) && !name.is_empty()
@@ -224,7 +227,7 @@ fn notes(stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> Vec<String> {
         (met.without_kind, "rows do not say whether they read or write and were left out"),
         (met.late, "events came more than a second late and were given the moment of the one before"),
         (met.lost, "events were lost while it was recorded"),
-        (met.cut_off, "files end inside a line or a packed block: what was cut off is not read"),
+        (met.cut_off, "files end inside a line, a record or a packed block: what was cut off is not read"),
     ];
     notes.extend(told.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")));
     if counts.len() > 1 {

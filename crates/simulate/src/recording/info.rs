@@ -319,6 +319,9 @@ impl Info {
         if span == Span::ZERO && ios > 1 {
             return Fitness::None("it has no times".to_owned());
         }
+        if ios == 1 {
+            return Fitness::None("it contains one I/O, and one alone waits for nothing".to_owned());
+        }
         if format.side() == RecordedSide::Disk {
             return Fitness::None(
                 "only what the disk was given is recorded, as the scheduler that ran ordered it, not what was submitted"

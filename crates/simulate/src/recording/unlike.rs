@@ -11,7 +11,7 @@ struct Kind {
     looks: fn(&str) -> bool,
 }
 
-const KINDS: [Kind; 12] = [
+const KINDS: [Kind; 13] = [
     Kind {
         what: "a result of fio's, as JSON",
         advice: "its job options are a job: `blksched compare` takes the file, and prints what was measured beside",
@@ -21,6 +21,11 @@ const KINDS: [Kind; 12] = [
         what: "a report of fio's, as text",
         advice: "name the job file itself, or run fio with --output-format=json, whose result compare takes",
         looks: |text| has_line(text, |line| line.contains("(groupid=") && line.contains("jobs=")),
+    },
+    Kind {
+        what: "a terse result of fio's",
+        advice: "name the job file itself, or run fio with --output-format=json, whose result compare takes",
+        looks: |text| has_line(text, |line| line.split(';').nth(1).is_some_and(|word| word.starts_with("fio-"))),
     },
     Kind {
         what: "output of iostat",
@@ -141,6 +146,7 @@ mod tests {
     fn each_is_called_by_its_name() {
         let what = |text: &str| known(text).map(|kind| kind.0);
         assert_eq!(what("{\"fio version\" : \"fio-3.33\"}"), Some("a result of fio's, as JSON"));
+        assert_eq!(what("3;fio-3.33;a;0;0;1048576\n"), Some("a terse result of fio's"));
         assert_eq!(what("Linux 6.1\n\nDevice   tps  kB_read/s\n"), Some("output of iostat"));
         assert_eq!(what("   8       0 sda 4 0 8 1 0 0 0 0 0 1 1 0 0\n"), Some("/proc/diskstats"));
         assert_eq!(what("NAME MAJ:MIN RM SIZE\nsda 8:0 0 1T\n"), Some("output of lsblk"));
