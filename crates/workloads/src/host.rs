@@ -15,7 +15,7 @@
 //! * [`PageRuns`] says which pages are dirty, and [`Flusher`] which of them are written next.
 //!
 //! One memory holds the whole disk, by page number; a device and a file on it share it. A file system ([`fs`]) may lie
-//! between files and the queue. Not modelled: `mmap`, reclaim under pressure, congestion, cgroup write-back.
+//! between files and the queue. Not modelled: reclaim under pressure, congestion, cgroup write-back.
 
 mod balance;
 mod bypass;
@@ -58,7 +58,7 @@ use slots::NumberedSlots;
 use transfer::Transfer;
 
 pub use balance::{Answer, Balance, BalanceLimits, DeviceIndex, DeviceLimits, DirtyingTask, Ticks, Verdict};
-pub use call::{CallWork, HostCall, Memory, OpenFile, RangeSync, Stable};
+pub use call::{CallWork, HostCall, Memory, OpenFile, RangeSync, Stable, Touch};
 pub use dirty_files::FlusherReason;
 pub use dirty_memory::WriteBack;
 pub use dirty_pool::{DirtyLimits, DirtyPool};
@@ -286,6 +286,9 @@ impl Host {
             }
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Write(range, stable), file, .. })) => {
                 self.write_on(now, id, &file, range, stable);
+            }
+            (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Touch(touch), file, .. })) => {
+                self.touch_on(now, id, &file, touch);
             }
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Range { what, .. }, .. })) => {
                 self.begin_range(now, id, what)

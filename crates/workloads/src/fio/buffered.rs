@@ -18,7 +18,7 @@ use blksched::{Bio, Instant, Op, SubmitterId};
 
 use super::grain::CountedFiles;
 use crate::host::fs::Syncing;
-use crate::host::{ByteRange, CallWork, HostCall, Memory, OpenFile, Stable};
+use crate::host::{Advice, ByteRange, CallWork, HostCall, Memory, OpenFile, Stable, Touch};
 use crate::{Delivered, Emission, Source, Trouble};
 pub(crate) use between::ClosePlan;
 use between::{BETWEEN_TAG, Between, Closing};
@@ -66,6 +66,17 @@ pub(crate) struct Buffering {
     pub syncs: Syncing,
     /// What its writes are that have to be stable.
     pub stable: Stable,
+    /// It has its files mapped.
+    pub mapping: Option<Mapping>,
+}
+
+/// How a job uses a mapping of its files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mapping {
+    /// What it advises about it.
+    pub advice: Advice,
+    /// Each I/O is followed by an `msync`.
+    pub syncs: bool,
 }
 
 /// A process whose I/O goes through the page cache.
@@ -132,11 +143,15 @@ impl<S: Source> Buffered<S> {
         let range = self.range(bio, file);
         self.done += u64::from(bio.sectors) * 512;
         self.closing.iter_mut().for_each(|closing| closing.transferred(file, range.bytes));
-        let work = match bio.op {
-            Op::Read => CallWork::Read(range),
-            _ => {
-                self.written.insert(file);
-                self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, range));
+        let stores = bio.op != Op::Read;
+        if stores {
+            self.written.insert(file);
+            self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, range));
+        }
+        let work = match (self.how.mapping, stores) {
+            (Some(Mapping { advice, syncs }), _) => CallWork::Touch(Touch { range, stores, advice, syncs }),
+            (None, false) => CallWork::Read(range),
+            (None, true) => {
                 let stable = if bio.durability.fua { self.how.stable } else { Stable::Later };
                 CallWork::Write(range, stable)
             }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
 
-use super::buffered::{Buffered, Buffering, ClosePlan, Through};
+use super::buffered::{Buffered, Buffering, ClosePlan, Mapping, Through};
 use super::errors::{Note, Problem};
 use super::files::{Files, JobClone, does_not_fit};
 use super::grain::{CountedFiles, Grain};
@@ -109,6 +109,7 @@ pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disks: &DiskPlaces, fs:
                 let placed = clone.files.iter().map(place).collect();
                 let buffering = buffering(s, placed, counted.as_ref(), regions.pass, on_files);
                 plan.notes.extend(no_depth(clone.job, clone.number));
+                plan.notes.extend(about_a_mapping(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
                 plan.notes.extend(log::notes(clone.job, clone.number, traces));
                 let (job, script) = order.next(clone, &files, &regions, counted.as_ref());
@@ -343,7 +344,22 @@ fn character(s: &Settings, script: &Script) -> IoCharacter {
 
 fn goes_through_memory(s: &Settings) -> bool {
     let commands = matches!(s.engine, IoEngine::SynchronousCommands | IoEngine::AsynchronousCommands);
-    !s.direct && s.mix != Mix::Trim && !commands
+    (!s.direct || s.engine == IoEngine::Mapped) && s.mix != Mix::Trim && !commands
+}
+
+fn advice(order: Option<OffsetOrder>) -> Advice {
+    match order {
+        None => Advice::Normal,
+        Some(OffsetOrder::Sequential) => Advice::Sequential,
+        Some(OffsetOrder::Random) => Advice::Random,
+    }
+}
+
+/// A mapping is advised to be what it is, unless nothing is advised at all; with `direct=1`, each of its I/Os is
+/// followed by an `msync` (both traced with strace).
+fn mapping(s: &Settings) -> Option<Mapping> {
+    let advice = advice((s.fadvise_hint != Hint::None).then_some(s.order));
+    (s.engine == IoEngine::Mapped).then_some(Mapping { advice, syncs: s.direct })
 }
 
 fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> OpenFile {
@@ -352,17 +368,16 @@ fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> Ope
         Hint::Own => Some(s.order),
         Hint::Said(order) => Some(order),
     };
-    let advice = match order {
-        None => Advice::Normal,
-        Some(OffsetOrder::Sequential) => Advice::Sequential,
-        Some(OffsetOrder::Random) => Advice::Random,
-    };
     // A file ends where its last job does, not at the next MiB.
     let length = match need {
         layout::Need::Bytes(bytes) | layout::Need::Exactly(bytes) => bytes.min(place.length),
         layout::Need::WholeDisk | layout::Need::Existing => place.length,
     };
-    OpenFile { start: Sector(place.start / SECTOR_BYTES), sectors: length.div_ceil(SECTOR_BYTES), advice }
+    OpenFile {
+        start: Sector(place.start / SECTOR_BYTES),
+        sectors: length.div_ceil(SECTOR_BYTES),
+        advice: advice(order),
+    }
 }
 
 /// The buffering of a job; `pass` is the number of bytes of one pass over its files, if it counts in sectors.
@@ -380,21 +395,23 @@ fn buffering(
         (false, false) => Memory::Keep,
     };
     files.sort_by_key(|file| file.start);
-    let range = s.rare.sync_file_range.filter(|_| s.mix != Mix::Read);
+    let mapping = mapping(s);
+    let range = s.rare.sync_file_range.filter(|_| s.mix != Mix::Read && mapping.is_none());
     let several = s.rare.fsync_on_close && s.mix != Mix::Read && files.len() > 1 && !s.zones.strided;
     let close = several.then_some(match s.files.service.turn {
         FileTurn::Sequential => ClosePlan::InSequence,
         _ => ClosePlan::ByLength,
     });
     let how = Through::of(goes_through_memory(s), on_files && s.mix != Mix::Read)?;
-    let syncs = if s.fdatasync > 0 && s.fsync == 0 { Syncing::Data } else { Syncing::All };
+    let only_data = mapping.is_some() || (s.fdatasync > 0 && s.fsync == 0);
+    let syncs = if only_data { Syncing::Data } else { Syncing::All };
     let stable = match s.sync {
         Durable::All => Stable::AllOnReturn,
         Durable::No | Durable::Data => Stable::OnReturn,
     };
     let pass = counted.map_or(pass, |counted| counted.regions.pass);
     let counted = counted.map(|counted| counted.files.clone());
-    Some(Buffering { files: files.into(), counted, memory, pass, range, close, how, syncs, stable })
+    Some(Buffering { files: files.into(), counted, memory, pass, range, close, how, syncs, stable, mapping })
 }
 
 /// An `iodepth` without effect is reported once, at the job's first process.
@@ -409,6 +426,20 @@ fn through_the_scheduler(job: &JobSection, number: u64) -> Option<Note> {
     })
 }
 
+/// What fio does with options that do nothing, or something else, in a mapping (traced with strace).
+fn about_a_mapping(job: &JobSection, number: u64) -> Option<Note> {
+    let s = &job.settings;
+    let (option, why) = match () {
+        () if number > 0 || s.engine != IoEngine::Mapped => return None,
+        () if s.sync.is_required() => {
+            ("sync", "it does nothing to stores in a mapping, as in fio; direct=1 or fsync=1 does")
+        }
+        () if s.direct => ("direct", "a mapping is in the page cache: each I/O is followed by an msync, as in fio"),
+        () => return None,
+    };
+    Some(Note { place: s.place_of(option, &job.place), option, why: why.to_owned() })
+}
+
 fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
     let s = &job.settings;
     let idle = number == 0 && s.engine == IoEngine::AsynchronousIfDirect && s.iodepth > 1 && goes_through_memory(s);
@@ -421,8 +452,8 @@ fn no_depth(job: &JobSection, number: u64) -> Option<Note> {
 
 fn batch(s: &Settings) -> Batching {
     let depth = match s.engine {
-        IoEngine::Synchronous if s.offload => return Batching::of_one(s.iodepth as u32),
-        IoEngine::Synchronous | IoEngine::SynchronousCommands => return Batching::of_one(1),
+        IoEngine::Synchronous | IoEngine::Mapped if s.offload => return Batching::of_one(s.iodepth as u32),
+        IoEngine::Synchronous | IoEngine::Mapped | IoEngine::SynchronousCommands => return Batching::of_one(1),
         IoEngine::AsynchronousIfDirect if goes_through_memory(s) => return Batching::of_one(1),
         IoEngine::Asynchronous | IoEngine::AsynchronousCommands | IoEngine::AsynchronousIfDirect => s.iodepth as u32,
     };
@@ -548,6 +579,8 @@ fn rate_floor(s: &Settings) -> Option<RateFloor> {
 fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
     // Trimmed blocks are also written (tried).
     let passes = if s.mix == Mix::TrimWrite { 2 } else { 1 };
+    // Every sync of a mapping is an `msync` of all of it (traced with strace).
+    let ranges = s.rare.sync_file_range.filter(|_| s.engine == IoEngine::Mapped).map_or(0, |plan| plan.every);
     Script {
         submitter,
         behind: 0,
@@ -577,8 +610,9 @@ fn script(s: &Settings, regions: &Regions, submitter: SubmitterId) -> Script {
         startdelay: s.startdelay,
         batch: batch(s),
         offloads: s.engine == IoEngine::Asynchronous,
-        durable: s.sync,
-        flush_after: [s.fsync, s.fdatasync].into_iter().filter(|writes| *writes > 0).min(),
+        // `O_SYNC` is about calls.
+        durable: if s.engine == IoEngine::Mapped { Durable::No } else { s.sync },
+        flush_after: [s.fsync, s.fdatasync, ranges].into_iter().filter(|writes| *writes > 0).min(),
         flush_at_end: (s.end_fsync || s.rare.fsync_on_close) && s.mix != Mix::Read,
         read_back: read_back(s, regions),
         think: think_time(s),

@@ -56,6 +56,8 @@ pub enum Mix {
 pub enum IoEngine {
     /// One system call per I/O, which returns when the I/O is done: depth 1.
     Synchronous,
+    /// Loads and stores in a mapping of the file: depth 1, always through the page cache.
+    Mapped,
     /// Up to `iodepth` in flight.
     Asynchronous,
     /// One command at a time, bypassing the page cache, which returns when it is done.

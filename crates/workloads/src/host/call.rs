@@ -59,8 +59,23 @@ pub enum CallWork {
     Sync,
     /// `fdatasync`: the same, with only that metadata that its data need.
     SyncData,
+    /// No call at all: loads or stores in a mapping of the file (`mmap`).
+    Touch(Touch),
     /// A call that changes only metadata of this file. Without a file system it does nothing.
     Change(InodeId, Change),
+}
+
+/// Loads or stores of the processor in a mapping of a file, one page after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Touch {
+    /// Which bytes.
+    pub range: ByteRange,
+    /// Whether it stores there.
+    pub stores: bool,
+    /// What was advised about the mapping (`madvise`), whatever was about the file.
+    pub advice: Advice,
+    /// Whether an `msync` of these pages comes right behind.
+    pub syncs: bool,
 }
 
 /// What `sync_file_range` does, in this order: its three flags.
@@ -96,7 +111,8 @@ impl HostCall {
     pub fn op(&self) -> Op {
         match self.work {
             CallWork::Read(_) => Op::Read,
-            CallWork::Write(..) => Op::Write,
+            CallWork::Write(..) | CallWork::Touch(Touch { stores: true, .. }) => Op::Write,
+            CallWork::Touch(Touch { stores: false, .. }) => Op::Read,
             CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => Op::Flush,
         }
     }
@@ -104,7 +120,9 @@ impl HostCall {
     /// Its first sector; for an fsync its file's.
     pub fn start(&self) -> Sector {
         match self.work {
-            CallWork::Read(range) | CallWork::Write(range, _) => Sector(range.start / 512),
+            CallWork::Read(range) | CallWork::Write(range, _) | CallWork::Touch(Touch { range, .. }) => {
+                Sector(range.start / 512)
+            }
             CallWork::Range { start, .. } => start,
             CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.start,
         }
@@ -113,7 +131,7 @@ impl HostCall {
     /// How much it transfers \[bytes\].
     pub fn bytes(&self) -> u64 {
         match self.work {
-            CallWork::Read(range) | CallWork::Write(range, _) => range.bytes,
+            CallWork::Read(range) | CallWork::Write(range, _) | CallWork::Touch(Touch { range, .. }) => range.bytes,
             CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => 0,
         }
     }
@@ -122,14 +140,17 @@ impl HostCall {
     pub(super) fn syncs(&self) -> Option<Syncing> {
         match self.work {
             CallWork::Sync | CallWork::Write(_, Stable::AllOnReturn) => Some(Syncing::All),
-            CallWork::SyncData | CallWork::Write(_, Stable::OnReturn) => Some(Syncing::Data),
+            // `msync` needs only the metadata that data need (recorded: ext4's sync, `datasync 1`).
+            CallWork::SyncData | CallWork::Write(_, Stable::OnReturn) | CallWork::Touch(Touch { syncs: true, .. }) => {
+                Some(Syncing::Data)
+            }
             _ => None,
         }
     }
 
     pub(super) fn pages(&self) -> Pages {
         match self.work {
-            CallWork::Read(range) | CallWork::Write(range, _) => range.pages(),
+            CallWork::Read(range) | CallWork::Write(range, _) | CallWork::Touch(Touch { range, .. }) => range.pages(),
             CallWork::Range { start, sectors, .. } => pages_of(start, sectors),
             CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.pages(),
         }

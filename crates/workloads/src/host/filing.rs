@@ -229,6 +229,14 @@ impl Host {
         }
     }
 
+    /// The file of this page has new times. False if the call has to wait in the file system.
+    pub(super) fn enter_times(&mut self, now: Instant, id: OpId, page: u64) -> bool {
+        match self.filing.as_ref().and_then(|filing| filing.find(page)) {
+            Some((_, inode)) => self.enter(now, id, inode, Change::Times),
+            None => true,
+        }
+    }
+
     /// False if the call has to wait in the file system.
     fn enter(&mut self, now: Instant, id: OpId, inode: InodeId, change: Change) -> bool {
         let Some(filing) = &mut self.filing else { return true };

@@ -50,6 +50,8 @@ pub(super) struct HostOp {
     pub asked: u64,
     /// Up to here the writer has asked whether it may dirty memory.
     pub checked: u64,
+    /// Up to here stores in a mapping have changed the file's times.
+    pub timed: u64,
     /// Transfers that it waits for.
     pub transfers: u32,
     /// What it waits for, and since when.
@@ -73,6 +75,7 @@ impl HostOp {
             end: pages.end,
             asked: 0,
             checked: 0,
+            timed: 0,
             transfers: 0,
             waits: None,
             again: PageRuns::default(),

@@ -107,6 +107,34 @@ impl Readahead {
         self.open(Window { start: page, pages, ahead: pages - wanted.min(pages) })
     }
 
+    /// A load or store in a mapping with this advice needs `page`, which is not in memory.
+    ///
+    /// **Rule** without advice, a whole window around the page, whose last quarter begins with the marker; in a mapping
+    /// that is touched in sequence, as for a reader that wants a whole window at a time; at random, the page alone.
+    /// **Origin** recorded: Linux 6.18, `testdata/write-back/faults-6.18.tsv`.
+    pub fn fault(&mut self, page: u64, mapping: Advice) -> Fetch {
+        match mapping {
+            _ if self.most == 0 => self.clip(page, 1, None),
+            Advice::Random => self.clip(page, 1, None),
+            Advice::Sequential if self.advice == Advice::Random => self.clip(page, self.most, None),
+            Advice::Sequential => self.missing(page, self.most),
+            Advice::Normal => {
+                let start = page.saturating_sub(self.most / 2);
+                self.open(Window { start, pages: self.most, ahead: self.most / 4 })
+            }
+        }
+    }
+
+    /// The same when a load or store reached the marker at `page`: if the window has moved on meanwhile, a whole window
+    /// that lies ahead is enough (recorded).
+    pub fn fault_at_marker(&mut self, page: u64, first_missing: u64) -> Fetch {
+        let goes_on = self.window.is_some_and(|window| page == window.start + window.pages - window.ahead);
+        match goes_on || first_missing.saturating_sub(page) < self.most {
+            true => self.marked(page, self.most, first_missing),
+            false => self.clip(page, 0, None),
+        }
+    }
+
     /// A reader that wants `wanted` pages from `page` on reached the marker at `page`. No process waits for the result.
     /// `first_missing` is the first page after it that is neither in memory nor being read.
     pub fn marked(&mut self, page: u64, wanted: u64, first_missing: u64) -> Fetch {

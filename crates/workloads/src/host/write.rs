@@ -35,7 +35,7 @@ impl Host {
             if op.failed {
                 return self.finish(now, id);
             }
-            if self.sleeps_for_debt(now, id) {
+            if self.sleeps_for_debt(now, id, PIECE) {
                 return;
             }
             match self.cache.get(page) {
@@ -56,7 +56,7 @@ impl Host {
         }
     }
 
-    fn dirty_page(&mut self, now: Instant, id: OpId, page: u64, file: &OpenFile, state: Option<PageState>) {
+    pub(super) fn dirty_page(&mut self, now: Instant, id: OpId, page: u64, file: &OpenFile, state: Option<PageState>) {
         self.report.dirtied += 1;
         if !self.blank.is_empty() {
             self.blank.remove(page..page + 1);
@@ -73,13 +73,13 @@ impl Host {
 
     /// Since 3.1: a writer that has dirtied enough asks at the beginning of each piece whether it may go on. True if it
     /// sleeps.
-    fn sleeps_for_debt(&mut self, now: Instant, id: OpId) -> bool {
+    pub(super) fn sleeps_for_debt(&mut self, now: Instant, id: OpId, piece: u64) -> bool {
         let DirtyMemory::Balanced(memory) = &mut self.memory else { return false };
         let op = &mut self.ops[id];
         if op.at < op.checked {
             return false;
         }
-        op.checked = op.at + PIECE;
+        op.checked = op.at + piece;
         let Some(verdict) = memory.check(now, op.who().submitter) else { return false };
         let until = match verdict {
             Verdict::Goes => return false,
@@ -98,7 +98,7 @@ impl Host {
     }
 
     /// There is no room below the dirty limit: the writer sleeps, and everything is written until it wakes.
-    fn throttle(&mut self, now: Instant, id: OpId) {
+    pub(super) fn throttle(&mut self, now: Instant, id: OpId) {
         self.report.writes.throttled += 1;
         self.ops[id].waits = Some((now, WaitsFor::Room));
         self.memory.sleep(id);

@@ -7,7 +7,7 @@ use blksched::author::Waiter;
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::{
     Advice, ByteRange, CallWork, Host, HostCall, HostKnobs, HostReport, Memory, OpenFile, PAGE_BYTES, RangeSync,
-    Stable, Ticks, WaitsFor, Wish, WriteBack,
+    Stable, Ticks, Touch, WaitsFor, Wish, WriteBack,
 };
 use proptest::prelude::*;
 
@@ -17,32 +17,32 @@ const MAX_SECTORS: u32 = 256;
 const LATENCY: Span = Span::from_ms(1);
 
 /// A host, and a disk that executes any number of bios at once.
-struct Rig {
-    host: Host,
+pub(crate) struct Rig {
+    pub(crate) host: Host,
     now: Instant,
     disk: VecDeque<(Instant, Bio)>,
-    submitted: Vec<(Instant, Bio)>,
+    pub(crate) submitted: Vec<(Instant, Bio)>,
     returned: Vec<(Instant, u64)>,
     gone_on: Vec<(Instant, Bio)>,
     tags: u64,
     /// The disk executes one bio at a time, each in this time.
-    one_at_a_time: Option<Span>,
+    pub(crate) one_at_a_time: Option<Span>,
     /// How many request slots there are; whoever finds none sleeps with its bio.
     slots: Option<usize>,
 }
 
-fn file(first_page: u64, pages: u64, advice: Advice) -> OpenFile {
+pub(crate) fn file(first_page: u64, pages: u64, advice: Advice) -> OpenFile {
     OpenFile { start: Sector(first_page * 8), sectors: pages * 8, advice }
 }
 
 impl Rig {
     /// A kernel before 3.1.
-    fn new(knobs: &str) -> Rig {
+    pub(crate) fn new(knobs: &str) -> Rig {
         Rig::of(knobs, WriteBack::Stops)
     }
 
     /// A kernel since then, on two processors.
-    fn balanced(knobs: &str) -> Rig {
+    pub(crate) fn balanced(knobs: &str) -> Rig {
         Rig::of(knobs, WriteBack::Balances { ticks: Ticks::per_second(250), processors: 2 })
     }
 
@@ -82,7 +82,7 @@ impl Rig {
         }
     }
 
-    fn call(&mut self, who: u32, file: OpenFile, work: CallWork) -> u64 {
+    pub(crate) fn call(&mut self, who: u32, file: OpenFile, work: CallWork) -> u64 {
         let tag = Tag(self.tags);
         self.tags += 1;
         let (priority, group) = (Priority::default(), GroupId::default());
@@ -119,13 +119,13 @@ impl Rig {
         true
     }
 
-    fn run_until(&mut self, end: Instant) {
+    pub(crate) fn run_until(&mut self, end: Instant) {
         while self.step(end) {}
         self.now = self.now.max(end);
     }
 
     /// Runs until this call has returned; returns when.
-    fn until_returned(&mut self, tag: u64) -> Instant {
+    pub(crate) fn until_returned(&mut self, tag: u64) -> Instant {
         while !self.returned.iter().any(|(_, other)| *other == tag) {
             assert!(self.step(Instant::NEVER), "call {tag} waits for ever");
         }
@@ -140,7 +140,7 @@ impl Rig {
         }
     }
 
-    fn pages(&self, op: Op) -> u64 {
+    pub(crate) fn pages(&self, op: Op) -> u64 {
         self.submitted.iter().filter(|(_, bio)| bio.op == op).map(|(_, bio)| u64::from(bio.sectors) / 8).sum()
     }
 
@@ -524,6 +524,7 @@ fn a_flusher_without_a_request_slot_writes_no_more_until_it_wakes() {
 enum Deed {
     Read { who: u32, page: u64, sectors: u32 },
     Write { who: u32, sector: u64, sectors: u32, stable: bool },
+    Touch { who: u32, page: u64, sectors: u32, stores: bool, syncs: bool },
     Sync { who: u32 },
     Direct { page: u64, write: bool },
     Drop { who: u32 },
@@ -540,6 +541,8 @@ fn deed() -> impl Strategy<Value = Deed> {
         4 => (who.clone(), page.clone(), 1u32..512).prop_map(|(who, page, sectors)| Deed::Read { who, page, sectors }),
         6 => (who.clone(), 0..FILE_PAGES * 8 - 512, 1u32..512, prop::bool::weighted(0.1))
             .prop_map(|(who, sector, sectors, stable)| Deed::Write { who, sector, sectors, stable }),
+        4 => (who.clone(), page.clone(), 1u32..512, any::<bool>(), prop::bool::weighted(0.1)).prop_map(
+            |(who, page, sectors, stores, syncs)| Deed::Touch { who, page, sectors, stores, syncs }),
         1 => who.clone().prop_map(|who| Deed::Sync { who }),
         1 => (page, any::<bool>()).prop_map(|(page, write)| Deed::Direct { page, write }),
         1 => who.clone().prop_map(|who| Deed::Drop { who }),
@@ -586,6 +589,11 @@ impl Rig {
                     CallWork::Write(ByteRange::of_sectors(Sector(base(who) + sector), sectors), stable),
                 );
             }
+            Deed::Touch { who, page, sectors, stores, syncs } => {
+                let range = ByteRange::of_sectors(Sector(base(who) + page * 8), sectors);
+                let advice = [Advice::Normal, Advice::Random, Advice::Sequential][who as usize % 3];
+                self.call(who, file_of(who), CallWork::Touch(Touch { range, stores, advice, syncs }));
+            }
             Deed::Sync { who } => drop(self.call(who, file_of(who), CallWork::Sync).to_string()),
             Deed::Direct { page, write } => {
                 let op = if write { Op::Write } else { Op::Read };
@@ -627,7 +635,9 @@ proptest! {
         let mut calls = 0;
         let mut direct = 0;
         for deed in &deeds {
-            calls += u64::from(matches!(deed, Deed::Read { .. } | Deed::Write { .. } | Deed::Sync { .. }));
+            let is_call =
+                matches!(deed, Deed::Read { .. } | Deed::Write { .. } | Deed::Touch { .. } | Deed::Sync { .. });
+            calls += u64::from(is_call);
             direct += usize::from(matches!(deed, Deed::Direct { .. }));
             rig.perform(deed);
             let report = rig.host.report();

@@ -6,6 +6,7 @@ mod fio_examples;
 mod grains;
 mod host;
 mod malformed;
+mod mapped;
 mod mutations;
 mod options;
 mod options_files;

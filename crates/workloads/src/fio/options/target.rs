@@ -9,6 +9,7 @@ const ENGINES: &[&str] = &[
     "vsync",
     "pvsync",
     "pvsync2",
+    "mmap",
     "libaio",
     "io_uring",
     "io_uring_cmd",
@@ -48,9 +49,10 @@ pub(in crate::fio) fn why_no_engine(word: &str) -> Option<&'static str> {
         | "libiscsi" => Some(ELSEWHERE),
         "null" | "cpuio" | "filecreate" | "filestat" | "filedelete" | "dircreate" | "dirstat" | "dirdelete"
         | "exec" | "ftruncate" | "falloc" => Some(NOTHING),
-        "mmap" | "libpmem" | "dev-dax" | "pmemblk" => Some(MEMORY),
+        "libpmem" | "dev-dax" | "pmemblk" => Some(MEMORY),
         "libcufile" | "splice" | "e4defrag" => Some("its system call is not simulated"),
         "mtd" => Some("its flash chip is no block device"),
+        word if word.ends_with(".so") => Some("it is a library of somebody else's"),
         "libzbc" => Some("no simulated disk has zones that must be written in order"),
         _ => None,
     }
@@ -63,6 +65,7 @@ const fn entry(name: &'static str, category: Category, kind: OptionKind, doc: &'
 fn set_engine(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
     settings.engine = match word {
         "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => IoEngine::Synchronous,
+        "mmap" => IoEngine::Mapped,
         "libaio" => IoEngine::AsynchronousIfDirect,
         "sg" => IoEngine::SynchronousCommands,
         "io_uring_cmd" => IoEngine::AsynchronousCommands,

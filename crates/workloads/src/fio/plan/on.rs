@@ -7,7 +7,7 @@ use crate::fio::errors::Problem;
 use crate::fio::files::{Files, JobClone, are_devices};
 use crate::fio::layout::{FileExtent, Need};
 use crate::fio::sections::JobSection;
-use crate::fio::settings::{Mix, Preallocated};
+use crate::fio::settings::{IoEngine, Mix, Preallocated};
 use crate::fio::values::LengthOrShare;
 use crate::host::fs::FsKind;
 use crate::host::{PAGE_BYTES, Pages, pages_of};
@@ -87,7 +87,10 @@ pub(super) fn blank(clones: &[JobClone<'_>], needs: &[Need], extents: &[FileExte
 fn state(clone: &JobClone<'_>) -> FileState {
     let s = &clone.job.settings;
     match (s.mix, s.rare.preallocated) {
-        _ if s.rare.overwrite || matches!(s.mix, Mix::Read | Mix::Both) => FileState::Written,
+        // What is mapped has to be there.
+        _ if s.rare.overwrite || s.engine == IoEngine::Mapped || matches!(s.mix, Mix::Read | Mix::Both) => {
+            FileState::Written
+        }
         (_, Preallocated::Yes) => FileState::Unwritten,
         (_, Preallocated::No) => FileState::Empty,
     }

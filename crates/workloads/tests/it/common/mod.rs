@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Bio, Dir, Durability, Instant, Op, Priority, Sector, Span};
 use blksched_workloads::fio::JobFile;
-use blksched_workloads::host::{ByteRange, CallWork, HostCall, Memory, OpenFile, Stable};
+use blksched_workloads::host::{ByteRange, CallWork, HostCall, Memory, OpenFile, Stable, Touch};
 use blksched_workloads::{Delivered, Emission, FilesPlan, JobPlan, Plan, Source};
 
 /// The disk of these tests: 1 GiB.
@@ -222,7 +222,12 @@ fn sectors(range: ByteRange) -> u32 {
 fn as_bio(call: &HostCall) -> Bio {
     let bio = Bio { priority: call.priority, ..Bio::read(call.tag.0, call.submitter, call.file.start, 0) };
     match call.work {
-        CallWork::Read(range) => Bio { start: Sector(range.start / 512), sectors: sectors(range), ..bio },
+        CallWork::Read(range) | CallWork::Touch(Touch { range, stores: false, .. }) => {
+            Bio { start: Sector(range.start / 512), sectors: sectors(range), ..bio }
+        }
+        CallWork::Touch(Touch { range, .. }) => {
+            Bio { op: Op::Write, start: Sector(range.start / 512), sectors: sectors(range), ..bio }
+        }
         CallWork::Write(range, stable) => {
             let durability = Durability { fua: stable != Stable::Later, ..Durability::default() };
             let (start, sectors) = (Sector(range.start / 512), sectors(range));
