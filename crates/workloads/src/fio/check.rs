@@ -12,8 +12,9 @@ use super::grain::Grain;
 use super::names::names_in;
 use super::options::{MAX_FILES, MAX_PROCESSES};
 use super::sections::JobSection;
-use super::settings::Settings;
+use super::settings::{IoEngine, Settings};
 use super::values::{KbBase, LengthOrShare};
+use crate::host::PAGE_BYTES;
 
 const SECTOR_BYTES: u64 = 512;
 /// Larger blocks are refused: a call transfers at most a page less than this, and fio repeats it for the rest; here a
@@ -45,10 +46,25 @@ const RULES: &[Rule] = &[
     floor_above_rate,
     zones_of_one_file,
     target_without_window,
-    against_the_trace,
     alignment,
+    mapped_pages,
     behind_nothing,
 ];
+
+/// `msync` takes whole pages (fio 3.33 ends with `Invalid argument`, tried).
+fn mapped_pages(job: &JobSection, s: &Settings) -> Option<Problem> {
+    let whole = |bytes: u64| bytes.is_multiple_of(PAGE_BYTES);
+    let begins = |extent| if let LengthOrShare::Bytes(bytes) = extent { whole(bytes) } else { true };
+    let is_whole = s.all_blocks().all(|blocks| blocks.are_multiples_of(PAGE_BYTES))
+        && begins(s.offset)
+        && begins(s.offset_increment)
+        && whole(s.jumps.stride.unsigned_abs());
+    let title = format!("`direct` of job `{}`, which has its file mapped, cannot be used", job.name);
+    (s.engine == IoEngine::Mapped && s.direct && !is_whole).then(|| {
+        let expected = "blocks and offsets of whole pages of 4096 bytes, which an msync needs, or direct=0";
+        Problem::new(s.place_of("direct", &job.place), title, expected)
+    })
+}
 
 /// What fio reports as a block size larger than the data set's range (tried).
 fn behind_nothing(job: &JobSection, s: &Settings) -> Option<Problem> {
@@ -59,16 +75,6 @@ fn behind_nothing(job: &JobSection, s: &Settings) -> Option<Problem> {
     let place = s.place_of("file_append", &job.place);
     (s.rare.file_append && unsaid && !is_device)
         .then(|| Problem::new(place, title, "how much is written after a file's end"))
-}
-
-/// Options that contradict a trace.
-fn against_the_trace(job: &JobSection, s: &Settings) -> Option<Problem> {
-    const OPTIONS: [&str; 9] =
-        ["filename", "nrfiles", "filesize", "offset", "offset_increment", "io_size", "loops", "time_based", "zonemode"];
-    let said =
-        OPTIONS.into_iter().filter(|_| s.files.replay.log.is_some()).find(|option| s.said.contains_key(*option))?;
-    let title = format!("`{said}` of job `{}` cannot be used with `read_iolog`", job.name);
-    Some(Problem::new(s.place_of(said, &job.place), title, "a trace has its own offsets and its own end"))
 }
 
 fn alignment(job: &JobSection, s: &Settings) -> Option<Problem> {
@@ -84,6 +90,26 @@ fn shared_locks(job: &JobSection, s: &Settings) -> Option<Problem> {
     (s.rare.locks && s.files.filename.is_some())
         .then(|| Problem::new(place, title, "expected files of its own, or none"))
 }
+
+/// Of a job that replays a trace, what it says of places and amounts is left out, as by fio: the trace has its own
+/// files, offsets and end (each tried with fio 3.33).
+pub(super) fn leave_to_the_trace(job: &mut JobSection) -> Vec<Note> {
+    if job.settings.files.replay.log.is_none() {
+        return Vec::new();
+    }
+    let (before, none) = (job.settings.clone(), Settings::default());
+    let s = &mut job.settings;
+    let left_out: Vec<&'static str> = OF_A_PATTERN.into_iter().filter(|option| s.said.contains_key(*option)).collect();
+    (s.files.filename, s.files.nrfiles, s.files.filesize) = (None, none.files.nrfiles, None);
+    (s.offset, s.offset_increment, s.io_size) = (none.offset, none.offset_increment, None);
+    (s.loops, s.time_based, s.zones) = (none.loops, false, none.zones);
+    let why = "the trace that it replays has its own places and its own end: left out, as by fio";
+    let note = |option| Note { place: before.place_of(option, &job.place), option, why: why.to_owned() };
+    left_out.into_iter().map(note).collect()
+}
+
+const OF_A_PATTERN: [&str; 9] =
+    ["filename", "nrfiles", "filesize", "offset", "offset_increment", "io_size", "loops", "time_based", "zonemode"];
 
 /// Without a `runtime`, `time_based` is left out, as by fio, which says so and goes on (tried).
 pub(super) fn end_by_amount(job: &mut JobSection) -> Option<Note> {
