@@ -3,6 +3,7 @@
 mod device;
 pub(crate) mod files;
 mod inside;
+mod listed;
 mod on_disk;
 pub(crate) mod texts;
 pub(crate) mod traces;

@@ -98,6 +98,7 @@ mod process;
 mod region;
 mod sections;
 mod settings;
+mod shell;
 mod texts;
 mod values;
 mod verify_only;
@@ -208,6 +209,9 @@ impl JobFile {
             problems.push(Problem::new(whole(files.len() as u32 - 1), title, "expected the name of a section"));
         }
         for job in &mut jobs {
+            let left = check::leave_to_the_trace(job).into_iter().filter(|note| !notes.contains(note));
+            let left: Vec<Note> = left.collect();
+            notes.extend(left);
             notes.extend(check::end_by_amount(job).filter(|note| !notes.contains(note)));
             match verify_only::make_reader(job) {
                 // Jobs of one `[global]` share its place and its note.
@@ -349,7 +353,8 @@ pub fn fuzz_parse(bytes: &[u8]) {
     for job in embedded(&text).iter().take(3) {
         assert!(job.text(&text).lines().count() <= text.lines().count().max(1), "places stay those of the whole text");
     }
-    drop(command_line::split(command_line::shell_words(&text), &|_| None));
+    drop(command_line::split(shell::words(&text), &|_| None));
+    drop(command_line::commands_in(&text));
     match JobFile::parse(&text, "fuzz.fio") {
         Err(errors) => drop(errors.to_string()),
         Ok(file) => match file.plan(1 << 21) {

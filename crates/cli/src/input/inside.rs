@@ -1,4 +1,4 @@
-//! Jobs inside other files: a ConfigMap, a script, fio's own JSON result.
+//! Jobs inside other files: a ConfigMap, a script, a list of words, fio's own JSON result.
 
 use std::fmt::Write;
 
@@ -50,7 +50,8 @@ pub(crate) fn job_in(name: &str, text: &str) -> Result<Option<FoundJob>, Error> 
 fn calls(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let (mut whole, mut begin) = (String::new(), 0);
-    for (at, line) in text.lines().enumerate() {
+    // A last line may end as if another followed.
+    for (at, line) in text.lines().chain([""]).enumerate() {
         if whole.is_empty() {
             begin = at + 1;
         }
@@ -62,10 +63,15 @@ fn calls(text: &str) -> Vec<(usize, String)> {
         }
         let line = std::mem::take(&mut whole);
         let line = line.trim_start_matches(['$', '#', '>', '`']).trim_start();
-        if let Some(words) = command_line::command_in(line) {
+        for words in command_line::commands_in(line) {
             let (_, typed) = command_line::split(words, &|_| None);
             found.extend(typed.text.map(|text| (begin, text.text)));
         }
+    }
+    if found.is_empty() {
+        let job = |words| command_line::split(words, &|_| None).1.text;
+        let lists = super::listed::lists(text).into_iter();
+        found.extend(lists.filter_map(|(line, words)| Some((line, job(words)?.text))));
     }
     found
 }
@@ -126,6 +132,9 @@ mod tests {
         let (job, told) = found("#!/bin/sh\nset -e\nsudo fio --name=a \\\n  --rw=read \\\n  --size=1m\n");
         assert_eq!(job, "[a]\nrw=read\nsize=1m\n");
         assert!(told.contains("in its line 3"), "{told}");
+        let (job, told) = found("#!/bin/sh\nfio --name=a --rw=read --size=1m > a.log 2>&1 &\nx=$(date)\n");
+        assert_eq!((job.as_str(), told.contains("in its line 2")), ("[a]\nrw=read\nsize=1m\n", true), "{told}");
+        assert_eq!(found("fio --name=a \\\n  --rw=read \\\n").0, "[a]\nrw=read\n");
         let result = r#"{"fio version": "fio-3.33", "global options": {"rw": "read"}, "jobs": [
             {"jobname": "a", "job options": {"name": "a", "size": "1m", "group_reporting": ""},
              "read": {"total_ios": 256, "bw_bytes": 1048576, "iops": 256.0, "clat_ns": {"mean": 1500000.0}}}]}"#;

@@ -8,10 +8,9 @@
 //!
 //! What fio refuses and this accepts: a line without any `--name` and job file is one job called `job`.
 
-use std::path::Path;
-
 use super::Text;
 use super::options::{self, Support};
+pub use super::shell::commands_in;
 
 /// The name of typed options in messages.
 pub const COMMAND_LINE: &str = "command line";
@@ -107,7 +106,7 @@ const ALONE: [&str; 11] = [
 ];
 
 /// Programs that people start fio with; what they say about processes is not taken over.
-const LAUNCHERS: [&str; 24] = [
+const LAUNCHERS: [&str; 36] = [
     "sudo",
     "doas",
     "time",
@@ -132,11 +131,23 @@ const LAUNCHERS: [&str; 24] = [
     "exec",
     "setsid",
     "eval",
+    "watch",
+    "strace",
+    "perf",
+    "unshare",
+    "nsenter",
+    "su",
+    "runuser",
+    "screen",
+    "srun",
+    "xargs",
+    "adb",
+    "crictl",
 ];
 
 /// Prompts of a shell, alone or behind its user, host and folder: `$`, `root@pod:/mnt#`, `[root@db` and `~]#`; and the
 /// number of a footnote, `[1]`.
-fn is_prompt(word: &str) -> bool {
+pub(super) fn is_prompt(word: &str) -> bool {
     let alone = ["$", "#", "%", ">"].contains(&word);
     let of_user = word.contains('@') && (word.ends_with(['$', '#', '%', '>']) || word.starts_with('['));
     let footnote = || word.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).is_some_and(is_number);
@@ -167,12 +178,12 @@ struct Line<'o> {
 }
 
 /// Whether a word names the program: `fio`, `/usr/bin/fio`, `xridge/fio:latest`.
-fn is_fio(word: &str) -> bool {
+pub(super) fn is_fio(word: &str) -> bool {
     let name = word.rsplit('/').next().unwrap_or(word);
     name.split(':').next() == Some("fio")
 }
 
-fn is_launcher(word: &str) -> bool {
+pub(super) fn is_launcher(word: &str) -> bool {
     let is_assignment = || {
         let name = word.split_once('=').map_or("", |(name, _)| name);
         !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -193,8 +204,13 @@ impl Line<'_> {
         let is_shell = |word: &str| matches!(word.rsplit('/').next(), Some("sh" | "bash"));
         let quotes = is_shell(first) || words[at..].iter().take(3).any(|word| word == "eval");
         let quoted = if quotes { at + 1..words.len().min(at + 3) } else { at..at + 1 };
-        let inside = quoted.clone().find_map(|at| Some((at, command_in(&words[at])?)));
-        if let Some((place, inside)) = inside {
+        let inside = quoted.clone().map(|at| (at, commands_in(&words[at]))).find(|(_, calls)| !calls.is_empty());
+        if let Some((place, calls)) = inside {
+            if calls.len() > 1 {
+                let (all, them) = (calls.len(), "give the others by themselves");
+                self.typed.notes.push(format!("the line calls fio {all} times: this is the first of them; {them}"));
+            }
+            let inside = calls.into_iter().next().unwrap_or_default();
             let mut all: Vec<String> = words[..at].to_vec();
             all.extend(inside);
             all.extend(words[place + 1..].iter().cloned());
@@ -245,10 +261,16 @@ impl Line<'_> {
     }
 
     fn read(&mut self, words: Vec<String>) {
+        // Several options in one word: a variable in quotes.
+        let words = words.into_iter().flat_map(|word| apart(&word).unwrap_or_else(|| vec![word]));
+        let words: Vec<String> = words.collect();
+        let has_name = words.iter().any(|word| option(word).is_some_and(|(name, _)| name == "name"));
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
+            // A backslash in front of a blank, where a line was to go on.
             let plain = word.trim_matches(['\\', '\n', '\r']);
-            if plain.trim().is_empty() && !word.is_empty() && word != " " {
+            let plain = if plain.trim_start().starts_with('-') { plain.trim_start() } else { plain };
+            if plain.trim().is_empty() && !word.is_empty() {
                 continue;
             }
             let Some((name, value)) = option(plain) else {
@@ -271,7 +293,8 @@ impl Line<'_> {
             let next = words.next_if(is_value);
             // Behind `fio` a word that neither knows is a misspelt option, or one of an engine's own: the job's errors
             // say more about it.
-            let is_job = is_job || (self.typed.is_fio && own.is_none() && program.is_none());
+            let is_misspelt = || has_name && options::nearest_accepted(name).is_some();
+            let is_job = is_job || (own.is_none() && program.is_none() && (self.typed.is_fio || is_misspelt()));
             if is_ours || !is_job && program.is_none() {
                 self.rest.push(word.clone());
                 self.rest.extend(next);
@@ -340,11 +363,19 @@ impl Line<'_> {
 }
 
 /// The name and value of an option, with one dash or two; letters behind one dash, as in `-o`, are none of fio's.
-fn option(word: &str) -> Option<(&str, Option<&str>)> {
+pub(super) fn option(word: &str) -> Option<(&str, Option<&str>)> {
     let name = word.strip_prefix("--").or_else(|| word.strip_prefix('-').filter(|name| name.len() > 1))?;
     let begins = name.starts_with(|c: char| c.is_ascii_alphabetic());
     let (name, value) = name.split_once('=').map_or((name, None), |(name, value)| (name, Some(value)));
     begins.then_some((name, value))
+}
+
+/// The words of several options that stand in one; `None` if it is one.
+fn apart(word: &str) -> Option<Vec<String>> {
+    option(word)?;
+    let words = super::shell::words(word);
+    let names = words.iter().skip(1).filter_map(|word| option(word)).any(|(name, _)| options::is_option(name));
+    (words.len() > 1 && names).then_some(words)
 }
 
 /// Whether an option of a job may have no value, so that the next word is not its value.
@@ -358,54 +389,9 @@ fn may_stand_alone(name: &str) -> bool {
     }
 }
 
-/// The words of a text that holds a command line of fio's, as a shell would split it; `None` if it holds none.
-pub fn command_in(text: &str) -> Option<Vec<String>> {
-    if !text.contains(char::is_whitespace) || !text.contains("fio") || Path::new(text).exists() {
-        return None;
-    }
-    let words = shell_words(text);
-    let at = words.iter().position(|word| is_fio(word))?;
-    let is_call = words[..at].iter().enumerate().all(|(nth, word)| nth > 0 || is_launcher(word));
-    let has_jobs = words[at + 1..].iter().any(|word| option(word).is_some() || word.ends_with(".fio"));
-    (is_call && has_jobs).then_some(words)
-}
-
-/// Splits a text as a shell does, as far as quotes, backslashes and comments go; nothing is substituted.
-pub(super) fn shell_words(text: &str) -> Vec<String> {
-    let (mut words, mut word, mut has_word): (Vec<String>, String, bool) = (Vec::new(), String::new(), false);
-    let mut quote: Option<char> = None;
-    let mut letters = text.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some(open), letter) if letter == open => quote = None,
-            (Some('"') | None, '\\') => match letters.next() {
-                // A line that goes on.
-                Some('\n') | None => {}
-                Some('\r') => drop(letters.next_if_eq(&'\n')),
-                Some(next) => (word.push(next), has_word = true).0,
-            },
-            (Some(_), letter) => word.push(letter),
-            (None, '"' | '\'') => (quote, has_word) = (Some(letter), true),
-            (None, letter) if letter.is_whitespace() => {
-                if has_word {
-                    words.push(std::mem::take(&mut word));
-                }
-                has_word = false;
-            }
-            (None, letter) => {
-                word.push(letter);
-                has_word = true;
-            }
-        }
-    }
-    if has_word {
-        words.push(word);
-    }
-    words
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::shell::words as shell_words;
     use super::*;
 
     fn own(name: &str) -> Option<OwnOption> {
@@ -492,7 +478,7 @@ mod tests {
         assert!(of("fio --name=a --readon").1.notes[0].starts_with("--readonly changes nothing"));
         // Ambiguous ones are left to the job's errors, as are unknown ones; without `fio` in front, to the caller.
         assert_eq!(text("fio --name=a --dire=1 --uri=x"), "[a]\ndire=1\nuri=x\n");
-        assert_eq!(of("--name=a --numj=4").0, "--numj=4");
+        assert_eq!(of("--numj=4 x.fio").0, "--numj=4 x.fio");
     }
 
     #[test]
@@ -500,5 +486,21 @@ mod tests {
         assert_eq!(text("--name=a --direct --bs=4k"), "[a]\ndirect\nbs=4k\n");
         assert_eq!(text("--name=a --nice -5 --thread x.fio"), "[a]\nnice=-5\nthread\n");
         assert_eq!(of("--name=a --thread x.fio").0, "x.fio");
+        assert_eq!(text("'--name=a --rw=read --bs 4k' --direct=1"), "[a]\nrw=read\nbs=4k\ndirect=1\n");
+        assert_eq!(text("'--name=a job' --rw=read"), "[a job]\nrw=read\n");
+    }
+
+    #[test]
+    fn a_misspelt_option_beside_a_job_is_the_jobs_and_any_other_word_the_callers() {
+        assert_eq!(text("--name=a --iodepht=3"), "[a]\niodepht=3\n");
+        assert_eq!(of("--name=a --seedz=3").0, "--seedz=3");
+        assert_eq!(of("--iodepht=3 x.fio").0, "--iodepht=3 x.fio");
+    }
+
+    #[test]
+    fn a_line_that_calls_fio_twice_says_which_is_run() {
+        let (_, typed) = of("'fio --name=a --rw=read > a.log && fio --name=b'");
+        assert_eq!(typed.text.unwrap().text, "[a]\nrw=read\n");
+        assert!(typed.notes[0].contains("calls fio 2 times"), "{:?}", typed.notes);
     }
 }

@@ -186,6 +186,10 @@ fn unreadable(option: &OptionEntry, key: &Word<'_>, value: Option<&Word<'_>>, er
             let title = format!("`{}` is not a value for `{}`", value.text, option.name);
             let why = (option.name == "ioengine").then(|| options::why_no_engine(value.text)).flatten();
             let problem = Problem::new(value.place.clone(), title, expected).did_you_mean(error.nearest);
+            if value.text.contains('$') {
+                let help = format!("a shell would replace `{}`: write what stands for it", value.text);
+                return Problem { nearest: None, ..problem }.help(help);
+            }
             match why {
                 Some(why) => problem.help(format!("`{}` is an engine of fio's, but {why}", value.text)),
                 None => problem,

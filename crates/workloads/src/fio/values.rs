@@ -81,15 +81,17 @@ pub(crate) fn is_of_thousands(text: &str) -> bool {
     letter.is_some_and(|letter| "kmgtp".contains(letter)) && text.starts_with(|c: char| c.is_ascii_digit())
 }
 
-const BYTES: &str = "a whole number, with or without a suffix k, m, g, t or p";
+const SUFFIX: &str = "with or without a suffix k, m, g, t or p";
 
 /// Parses `4096`, `4k`, `1m`, `0x1000`.
 pub(crate) fn bytes(text: &str, base: KbBase) -> Result<u64, ValueError> {
     let counts_zones = text.strip_suffix('z').is_some_and(|zones| zones.parse::<u64>().is_ok());
     match scaled(text, base) {
         Some(bytes) => Ok(bytes),
-        None if counts_zones => expected(format!("{BYTES}: `z` counts zones, and no simulated disk has any")),
-        None => expected(BYTES),
+        None if counts_zones => {
+            expected(format!("a whole number, {SUFFIX}: `z` counts zones, and no simulated disk has any"))
+        }
+        None => expected(format!("a whole number, {SUFFIX}")),
     }
 }
 
@@ -103,6 +105,7 @@ pub(super) fn scaled(text: &str, base: KbBase) -> Option<u64> {
 pub(crate) fn int(text: &str, min: u64, max: u64, base: KbBase) -> Result<u64, ValueError> {
     match bytes(whole_part(text).unwrap_or(text), base) {
         Ok(value) if (min..=max).contains(&value) => Ok(value),
+        _ if max == u64::MAX => expected(format!("a whole number from {min} on, {SUFFIX}")),
         _ => expected(format!("a whole number from {min} to {max}")),
     }
 }

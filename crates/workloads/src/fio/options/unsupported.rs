@@ -6,14 +6,15 @@ const fn later(name: &'static str, category: Category, doc: &'static str, needs:
     OptionEntry { name, aliases: &[], category, doc, support: Support::Later(needs) }
 }
 
-const FILES: &str = "several files per job";
-const SYNC: &str = "flushes from a job file";
-const TRIM: &str = "trims";
-const ZONES: &str = "zones";
+const FILES: &str = "the files of a directory on a real machine";
+const SYNC: &str = "barriers among writes, which kernels had before 2.6.37";
+const TRIM: &str = "trims of what was written, between other I/O";
+const ZONES: &str = "disks whose zones must be written in order";
+const FUA: &str = "commands that go past the cache of the drive";
 const REPLAY: &str = "replay of recorded I/O";
 const FAULTS: &str = "disks that fail";
 
-use Category::{Host, Pattern, Report, Target};
+use Category::{Engine, Host, Pattern, Report, Target};
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
     later("opendir", Target, "use every file in a directory tree", FILES),
@@ -33,5 +34,9 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     later("ignore_zone_limits", Target, "ignore the limits on zones", ZONES),
     later("zone_reset_threshold", Target, "when to reset zones", ZONES),
     later("zone_reset_frequency", Target, "how often to reset zones", ZONES),
+    later("readfua", Engine, "read from the medium", FUA),
+    later("writefua", Engine, "write to the medium", FUA),
+    later("stream_id", Engine, "the drive's stream for writes", "streams of a drive"),
+    later("uncached", Engine, "buffered I/O that stays in memory for its time only", "pages that leave memory at once"),
     later("profile", Host, "a built-in test of fio's", "fio's profiles"),
 ];

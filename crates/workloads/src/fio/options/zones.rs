@@ -9,7 +9,9 @@ const fn entry(name: &'static str, kind: OptionKind, doc: &'static str) -> Optio
 
 fn set_mode(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
     match word {
-        "zbd" => return Err("none or strided: no simulated disk has zones that must be written in order"),
+        "zbd" => {
+            return Err("none or strided: zbd needs zones that must be written in order, which no simulated disk has");
+        }
         word => settings.zones.strided = word == "strided",
     }
     Ok(())
