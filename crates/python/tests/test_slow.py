@@ -23,6 +23,13 @@ time = "2s"
 """
 
 
+def test_the_wheels_command_works() -> None:
+    program = Path(sys.executable).with_name("blksched")
+    command = [str(program), "simulate", "--name=a", "--rw=read", "--size=1m", "--disk=null"]
+    said = subprocess.run(command, capture_output=True, text=True)
+    assert said.returncode == 0 and "under " in said.stdout, said.stderr
+
+
 def test_types_hold() -> None:
     pytest.importorskip("mypy")
     command = [sys.executable, "-m", "mypy", "--config-file", str(HERE / "../pyproject.toml")]

@@ -63,7 +63,8 @@ pub fn no_effect(scheduler: &str, knob: &str) -> &'static str {
         }
         (_, "read_expire") => {
             "It has none while every read is served within it anyway: it is looked at when a batch ends, so what one \
-             read waits, L · c + r) must exceed it; and none where only one read waits, which is the oldest and the next alike."
+             read waits, L · c + r, must exceed it; and none where only one read waits, which is the oldest and the \
+             next alike."
         }
         (_, "write_expire") => {
             "It has none where reads leave the disk to writes sooner than that (after `writes_starved` batches they \
