@@ -176,6 +176,29 @@ const ASYNC_RAMP_UP: &[Control] = &[
         breaks: &[(5, &["depth 1: new / old", "depth 1: off / old"])],
     },
     Control { changes: &[Elevator("gitk, 2.6.31", "cfq@2.6.32")], breaks: &[(5, &["2.6.31 / off"])] },
+    // A slice as long as the workload's; a workload slice as long as the slice; a kernel that has no workload slices.
+    Control {
+        changes: &[
+            Knob("2.6.33 and the patch, short slices", "slice_sync", 100),
+            Knob("2.6.33 and the patch, short slices", "slice_async", 40),
+            Knob("2.6.33 and the patch, long slices", "slice_sync", 100),
+            Elevator("2.6.33 and the patch, a read every *", "cfq@2.6.32"),
+        ],
+        breaks: &[(
+            6,
+            &[
+                "a new slice begins*",
+                "a read in a workload slice waits*",
+                "behind its end it preempts at once*",
+                "Vivek: writes that the first read*",
+            ],
+        )],
+    },
+    // 2.6.33 without the patch.
+    Control {
+        changes: &[Elevator("2.6.33 and the patch, a read every *", "cfq@2.6.33")],
+        breaks: &[(6, &["Vivek: writes that each of many*"])],
+    },
 ];
 
 #[test]
