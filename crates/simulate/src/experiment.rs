@@ -31,7 +31,7 @@ mod timeline;
 
 pub use asked::Asked;
 pub use beside::Beside;
-pub use builtin::{BUILTINS, Builtin};
+pub use builtin::{BUILTINS, BeyondNull, Builtin};
 pub use expression::Expression;
 pub use file::FileReader;
 pub use measures::{Measure, measures};

@@ -249,11 +249,13 @@ fn the_page_of_the_mails_is_what_comes_out_of_their_experiments() {
 /// What the program tells below several experiments without running their nulls.
 #[test]
 fn what_is_beyond_the_null_is_what_the_null_models_of_each_experiment_say() {
-    let mut text = "experiment,reproduced,movable\n".to_owned();
+    let mut text = "experiment,reproduced,movable,claims\n".to_owned();
     let (mut reproduced, mut movable) = (0, 0);
     for name in claims::page::of_mails() {
-        let skill = claims::page::judged(&name).skill;
-        text += &format!("{name},{},{}\n", skill.reproduced(), skill.movable());
+        let judged = claims::page::judged(&name);
+        let skill = &judged.skill;
+        let claims = judged.rows().iter().filter(|row| row.claimed).count() - skill.empty_claims.len();
+        text += &format!("{name},{},{},{claims}\n", skill.reproduced(), skill.movable());
         reproduced += skill.reproduced();
         movable += skill.movable();
     }

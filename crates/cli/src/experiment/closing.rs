@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use blksched_measure::{Align, Cell, Column, Table};
-use blksched_simulate::experiment::{BUILTINS, Experiment, PublishedRow};
+use blksched_simulate::experiment::{BUILTINS, BeyondNull, Experiment, PublishedRow};
 
 use super::{Answered, ExperimentArguments};
 use crate::output::{self, Paint, TableStyle};
@@ -17,6 +17,7 @@ pub(super) struct ClosingLine {
     pub(super) near: usize,
     /// How many of those that can be moved are reproduced beyond their null; `None` if that is not known.
     pub(super) beyond: Option<(usize, usize)>,
+    /// Claims that a null changes and breaks; all of them where that is not known.
     pub(super) claims: usize,
     /// Claims outside their bounds, or, beside nulls, those that hold under their null.
     pub(super) misses: usize,
@@ -27,22 +28,22 @@ impl ClosingLine {
     fn of(answered: &Answered, is_as_built: bool) -> ClosingLine {
         let Answered { experiment, answer, took, .. } = answered;
         let rows: Vec<&PublishedRow> = experiment.rows().collect();
+        let known = is_as_built.then(|| known(experiment)).flatten();
         let near = rows.iter().zip(answer.rows()).filter(|(row, ours)| row.is_counted() && row.is_near(ours.ours));
         ClosingLine {
             name: experiment.name.clone(),
             numbers: rows.iter().filter(|row| row.is_counted()).count(),
             near: near.count(),
-            beyond: is_as_built.then(|| known(experiment)).flatten(),
-            claims: rows.iter().filter(|row| row.claimed).count(),
+            beyond: known.map(|known| (known.reproduced, known.movable)),
+            claims: known.map_or_else(|| rows.iter().filter(|row| row.claimed).count(), |known| known.claims),
             misses: answer.broken().count(),
             took: *took,
         }
     }
 }
 
-/// What `--null` said of this experiment as it comes with the program: reproduced beyond the null, of those that can be
-/// moved.
-fn known(experiment: &Experiment) -> Option<(usize, usize)> {
+/// What `--null` said of this experiment as it comes with the program.
+fn known(experiment: &Experiment) -> Option<BeyondNull> {
     BUILTINS.iter().find(|builtin| builtin.name == experiment.name)?.beyond_null()
 }
 
@@ -55,7 +56,8 @@ pub(super) fn text(arguments: &ExperimentArguments, answered: &[Answered]) -> St
     let lines: Vec<ClosingLine> = answered.iter().map(|one| ClosingLine::of(one, is_as_built)).collect();
     let notes = [
         "beyond null: reproduced where a scheduler, a patch or a knob can move the number and a model without the \
-         mail's subject misses it, as `--null` found with the seeds that come with the program; `-`: not known.",
+         mail's subject misses it, as `--null` found with the seeds that come with the program; `-`: not known. claims: \
+         without those that hold under their null or that no null changes, where that is known; misses: of all.",
         "`blksched experiment NAME` shows one, `--null` its numbers beside those of models that know nothing of its \
          subject; docs/mails.md has every published number, `--report FILE.html` one page with pictures.",
     ];

@@ -54,7 +54,7 @@ pub(super) fn run(
         return Ok(output::print(&csv)?);
     }
     let closing =
-        if lines.len() < 2 { String::new() } else { format!("\n{}", closing::table(&lines, "hold under null")) };
+        if lines.len() < 2 { String::new() } else { format!("\n{}", closing::table(&lines, "none beside null")) };
     pages.last(&closing)
 }
 
@@ -99,8 +99,11 @@ impl NullJudged<'_> {
             skill.null_near,
         ));
         for nth in &skill.empty_claims {
-            text +=
-                &output::paragraph(&format!("Holds under its null as well, so it is no claim: {}.", rows[*nth].label));
+            let why = match skill.null[*nth] {
+                Some(_) => "Holds under its null as well",
+                None => "No null changes it",
+            };
+            text += &output::paragraph(&format!("{why}, so it is no claim: {}.", rows[*nth].label));
         }
         text
     }

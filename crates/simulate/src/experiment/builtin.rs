@@ -51,16 +51,27 @@ pub const BUILTINS: &[Builtin] = builtins![
     "isol-bench" with "load.fio",
 ];
 
-/// Of each experiment with published numbers: how many can be moved, and how many are reproduced beyond their null.
+/// Of each experiment with published numbers, how many: [`BeyondNull`].
 const BEYOND_NULL: &str = include_str!("../../experiments/beyond-null.csv");
 
+/// What of an experiment is left beside its nulls, with its own seeds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BeyondNull {
+    /// Published numbers that are reproduced beyond their null.
+    pub reproduced: usize,
+    /// Those that can be moved.
+    pub movable: usize,
+    /// Claims that a null changes and breaks.
+    pub claims: usize,
+}
+
 impl Builtin {
-    /// How many of its published numbers are reproduced beyond their null, and how many can be moved, with its own
-    /// seeds; `None` if it has not been run beside its nulls.
-    pub fn beyond_null(&self) -> Option<(usize, usize)> {
+    /// What is left of it beside its nulls; `None` if it has not been run beside them.
+    pub fn beyond_null(&self) -> Option<BeyondNull> {
         let line = BEYOND_NULL.lines().find_map(|line| line.strip_prefix(self.name)?.strip_prefix(','))?;
-        let (reproduced, movable) = line.split_once(',')?;
-        Some((reproduced.parse().ok()?, movable.parse().ok()?))
+        let mut counts = line.split(',').map(str::parse);
+        let mut next = || counts.next()?.ok();
+        Some(BeyondNull { reproduced: next()?, movable: next()?, claims: next()? })
     }
 
     /// Reads the experiment.

@@ -54,20 +54,21 @@ impl Experiment {
     /// As [`Experiment::under`].
     pub fn nulls(&self, catalogue: &Catalogue) -> Vec<Null> {
         let panel = PANEL.map(|name| catalogue.parse(name).expect("the panel is in the catalogue").to_string());
+        let own: Vec<String> = self.runs.iter().map(|run| run.scene.elevator.to_string()).collect();
         let mut elevators = panel.to_vec();
-        for run in &self.runs {
-            let own = run.scene.elevator.to_string();
-            if !elevators.contains(&own) {
-                elevators.push(own);
+        for elevator in &own {
+            if !elevators.contains(elevator) {
+                elevators.push(elevator.clone());
             }
         }
         let everywhere = elevators.iter().cloned().map(Null::Everywhere);
         let defaults = elevators.iter().cloned().map(Null::EverywhereWithDefaultKnobs);
         let all = everywhere.chain([Null::DefaultKnobs]).chain(defaults);
         let sets_knobs = self.runs.iter().any(ExperimentRun::turns_a_knob);
-        let own = |null: &Null| null.elevator().is_none_or(|elevator| !panel.iter().any(|known| known == elevator));
-        // The panel's knobs are not the mail's; at their defaults they are one more arm that says nothing.
-        let all = all.filter(|null| null.keeps_knobs() || sets_knobs && own(null));
+        let is_own = |null: &Null| null.elevator().is_none_or(|name| own.iter().any(|own| own == name));
+        // A scheduler that is only the panel's has none of the mail's knobs: at their defaults it is one more arm that
+        // says nothing.
+        let all = all.filter(|null| null.keeps_knobs() || sets_knobs && is_own(null));
         all.filter(|null| self.runs.iter().any(|run| self.changes(null, run))).collect()
     }
 
@@ -167,6 +168,26 @@ mod tests {
         let default = horror.under(&Null::DefaultKnobs, &catalogue);
         assert!(default.runs.iter().all(|run| run.scene.knobs.is_empty()));
         assert_eq!(default.runs[0].scene.elevator.to_string(), horror.runs[0].scene.elevator.to_string());
+    }
+
+    #[test]
+    fn a_scheduler_of_the_panel_that_the_mail_turns_a_knob_of_has_a_null_at_its_defaults() {
+        let text = |elevator: &str| {
+            format!(
+                "title = \"x\"\nsource = \"x\"\nseeds = 1\ntime = \"5s\"\nelevator = \"{elevator}\"\n\
+                 disk.preset = \"ide-2002\"\n[[workload]]\nprogram = \"dd\"\n[[run]]\nname = \"turned\"\n\
+                 set.knob.fifo_batch = 1\n"
+            )
+        };
+        let catalogue = Catalogue::builtin();
+        let none = |file: &str| Err(format!("no file {file}"));
+        let names = |elevator: &str| {
+            let experiment = Experiment::parse("x", "x.toml", &text(elevator), &catalogue, &none).unwrap();
+            experiment.nulls(&catalogue).iter().map(Null::name).collect::<Vec<_>>()
+        };
+        let own = "deadline@2.6.33, knobs at their defaults".to_owned();
+        assert!(names("deadline@2.6.33").contains(&own));
+        assert!(!names("deadline@2.5.38").contains(&own), "it is only the panel's there");
     }
 
     #[test]

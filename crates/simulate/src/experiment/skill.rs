@@ -8,7 +8,7 @@
 //!   the experiment's published numbers within [`NEAR`]. (The scheduler of a column in every column leaves that column
 //!   as it is: that is no null for it.)
 //! * A number is **reproduced** if it can be moved, ours is near, and its null is not.
-//! * A claim that holds under its null is none.
+//! * A claim that holds under its null is none; nor is one that no null changes: nothing the mail is about is in it.
 
 use super::null::Null;
 use super::result::ExperimentAnswer;
@@ -113,7 +113,7 @@ pub struct Skill {
     pub null_near: usize,
     /// Of all rows, in order: what it proves.
     pub proofs: Vec<Proof>,
-    /// Claims that hold under their null as well: their places.
+    /// Claims that hold under their null as well, or that no null changes: their places.
     pub empty_claims: Vec<usize>,
 }
 
@@ -159,7 +159,7 @@ impl Skill {
             true if has_it(nth) => Proof::NullHasIt,
             true => Proof::Reproduced,
         };
-        let holds = |nth: &usize| null[*nth].is_some_and(|null| arms[null].inside[*nth] == Some(true));
+        let holds = |nth: &usize| null[*nth].is_none_or(|null| arms[null].inside[*nth] == Some(true));
         Skill {
             counted: rows.iter().filter(|row| row.is_counted()).count(),
             near: near[0],
@@ -256,6 +256,15 @@ mod tests {
         let rows: Vec<&PublishedRow> = all.iter().collect();
         let arms = [arm("ours", &[10.0], &rows), arm("none", &[f64::NAN], &rows), arm("tree", &[2.0], &rows)];
         assert_eq!(Skill::of(&rows, &arms).null, [Some(2)]);
+    }
+
+    #[test]
+    fn a_claim_that_no_null_changes_is_no_claim() {
+        let all = [row(10.0, true), row(10.0, true)];
+        let rows: Vec<&PublishedRow> = all.iter().collect();
+        let noop = Arm { changes: vec![false, true], ..arm("noop", &[10.0, 2.0], &rows) };
+        let skill = Skill::of(&rows, &[arm("ours", &[10.0, 10.0], &rows), noop]);
+        assert_eq!((skill.null, skill.empty_claims), (vec![None, Some(1)], vec![0]));
     }
 
     #[test]

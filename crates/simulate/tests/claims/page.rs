@@ -123,7 +123,7 @@ pub fn text(controls: &[Controls]) -> String {
     let (mut body, mut whole) = (String::new(), Share::default());
     let mut shares = String::from(
         "| mail | numbers | can be moved | reproduced beyond the null | ours within 25 % | their nulls | claims | \
-         of them, hold under the null |\n|---|---|---|---|---|---|---|---|\n",
+         of them, none beside the null |\n|---|---|---|---|---|---|---|---|\n",
     );
     let (mut fitted, mut presets, mut machines) = (0, BTreeSet::new(), BTreeSet::new());
     for mail in &mails() {
@@ -163,8 +163,8 @@ fn head(whole: &Share, (fitted, in_presets, presets): (usize, usize, &str)) -> S
          number's null\nis, of those that change it, the one that is within 25 % of most numbers of its experiment. \
          A number is *reproduced*\nif it can be moved, ours is within 25 % and its null is not; *null has \
          it*: both are; *missed*: ours is not; *a level*: \
-         nothing moves it. A claim that holds under\nits null is no claim: {true_claims} of {claims} are left. Several \
-         draws of one setting count once. The rules are code\n(`crates/simulate/src/experiment/skill.rs`); `blksched \
+         nothing moves it. A claim that holds under\nits null, or that no null changes, is no claim: \
+         {true_claims} of {claims} are left. Several draws of one setting count once. The rules are code\n(`crates/simulate/src/experiment/skill.rs`); `blksched \
          experiment NAME --null` applies them.\n\n\
          Of {largest} largest values of many, {largest_near} are within a factor of 2; they are counted nowhere else. \
          {fitted} values are fitted in the\nexperiments and their machines, and {in_presets} in the presets that they \
@@ -219,13 +219,14 @@ fn line(row: &PublishedRow, ours: Option<f64>, verdict: Option<Verdict<'_>>, bro
         Some(ratio) => format!("**{ratio:.2}**"),
     };
     let is_empty = verdict.as_ref().is_some_and(|verdict| verdict.is_empty_claim);
+    let null = verdict.as_ref().and_then(|verdict| verdict.null);
     let bound = match (row.claimed, row.low, row.high) {
         (false, ..) => String::new(),
+        (true, ..) if is_empty && null.is_none() => "no: no null changes it".to_owned(),
         (true, ..) if is_empty => "no: its null is inside, too".to_owned(),
         (true, None, None) => "the seeds' range includes it".to_owned(),
         (true, low, high) => format!("{} to {}", shown(low), shown(high)),
     };
-    let null = verdict.as_ref().and_then(|verdict| verdict.null);
     let null =
         null.map_or(String::new(), |(value, name)| format!("{} ({name})", shown(value.is_finite().then_some(value))));
     let proves = verdict.map_or("", |verdict| match verdict.proof {
