@@ -176,11 +176,10 @@ const ASYNC_RAMP_UP: &[Control] = &[
         breaks: &[(5, &["depth 1: new / old", "depth 1: off / old"])],
     },
     Control { changes: &[Elevator("gitk, 2.6.31", "cfq@2.6.32")], breaks: &[(5, &["2.6.31 / off"])] },
-    // A slice as long as the workload's; a workload slice as long as the slice; a kernel that has no workload slices.
+    // A kernel that has no workload slices, with the patch and without; a workload slice as long as the slice.
     Control {
         changes: &[
-            Knob("2.6.33 and the patch, short slices", "slice_sync", 100),
-            Knob("2.6.33 and the patch, short slices", "slice_async", 40),
+            Elevator("2.6.33 and the patch, short slices", "cfq@2.6.32+async_depth=remaining_slice"),
             Knob("2.6.33 and the patch, long slices", "slice_sync", 100),
             Elevator("2.6.33 and the patch, a read every *", "cfq@2.6.32"),
         ],
