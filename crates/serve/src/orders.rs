@@ -19,6 +19,8 @@ pub enum Order {
     Ask(Question, Sender<Result<String, String>>),
     /// Copy all counters.
     Copy(Sender<Box<dyn Figures>>),
+    /// Whether the disk is stuck: a command has been in it for [`crate::health::STUCK`].
+    IsStuck(Sender<bool>),
     /// Change the tenants.
     Change(Change, Sender<Result<String, String>>),
     /// Complete what is in flight, and end.

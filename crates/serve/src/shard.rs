@@ -389,6 +389,7 @@ impl Shard {
                     let _ = answer.send(self.answer(&question));
                 }
                 Order::Copy(answer) => drop(answer.send(Box::new(self.figures()))),
+                Order::IsStuck(answer) => drop(answer.send(self.is_stuck())),
                 Order::Change(change, answer) => self.change(change, answer),
                 Order::Stop => self.stop(How::Over),
                 Order::HandOver(heir) => self.stop(How::HandOver(heir)),

@@ -10,7 +10,7 @@ use blksched::Instant;
 use super::Shard;
 use super::work::Work;
 use crate::backend::Place;
-use crate::health::{LastError, named};
+use crate::health::{LastError, STUCK, named};
 use crate::tenant::TenantLife;
 
 impl Shard {
@@ -49,6 +49,11 @@ impl Shard {
     pub(super) fn promises_too_much(&self, work: &Work) -> bool {
         let tenant = self.connections[work.connection].tenant;
         self.tenants[tenant].stability.broken && work.promises()
+    }
+
+    /// Whether a command does not come back from the device.
+    pub(super) fn is_stuck(&self) -> bool {
+        self.flights.iter().any(|flight| self.now.since(flight.since) >= STUCK)
     }
 
     /// Since when each tenant's oldest command has been in the device.

@@ -245,3 +245,26 @@ fn who_says_no_more_and_stays_is_answered() {
     rig.let_disk_work();
     assert_eq!(rig.told(client).len(), 5);
 }
+
+#[test]
+fn a_stop_is_told_of_a_disk_whose_command_does_not_come_back() {
+    let mut rig = settled("mq-deadline", 4);
+    let client = rig.client(0);
+    rig.ask(client, 1, Command::Read, 0, 4096);
+    rig.order(Order::Stop);
+    let stuck = |rig: &mut Rig| {
+        let (sender, answer) = std::sync::mpsc::channel();
+        rig.order(Order::IsStuck(sender));
+        answer.recv().unwrap()
+    };
+    assert!(!stuck(&mut rig));
+    for (ms, expected) in [(9_990, false), (20, true)] {
+        rig.shard.clock.pass(Duration::from_millis(ms));
+        rig.turn();
+        assert_eq!(stuck(&mut rig), expected, "after {ms} ms more");
+    }
+    // It comes back after all, and is answered.
+    rig.let_disk_work();
+    assert_eq!(rig.told(client), [(1, None)]);
+    assert!(!stuck(&mut rig));
+}
