@@ -5,10 +5,12 @@
 //! `in flight × (1 - base / latency)`, where `base` is the latency of a command that is alone in the disk. While they
 //! are fewer than [`FEW`], the depth grows by one, and while they are more than [`MANY`], it shrinks by one, after each
 //! [`SAMPLES`] commands (or as many as are in flight). At first it doubles until [`QUEUES`] of them waits. It grows
-//! only while requests wait for it. Reads and writes, and each power of two of their length, have a base of their own.
-//! If no command has been alone for [`STALE`], the depth is one until [`SAMPLES`] have been: some per cent of the
-//! disk's time, for which the base follows the disk. The base is the mean of these, without the slowest eighth, and a
-//! decision moves the depth by one, so that a stall is neither a base nor a collapse.
+//! only while requests wait for it. Reads, writes and discards, and each power of two of their length, have a base of
+//! their own. A command was alone if the disk had no other from its beginning to its end: of a burst, not even the
+//! first is, once others have joined it. If commands of some sort and length have not been alone for [`STALE`], the
+//! depth is one until [`SAMPLES`] have been, at most once in that time: some per cent of the disk's time, for which
+//! the base follows the disk. The base is the mean of these, without the slowest eighth, and a decision moves the
+//! depth by one, so that a stall is neither a base nor a collapse.
 //!
 //! **Origin** Brakmo and Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global Internet", IEEE JSAC 13(8),
 //! 1995: α = 2, β = 4, γ = 1. It finds a knee without being told a latency. *Rejected*: Kyber's and io.latency's
@@ -43,7 +45,12 @@ pub(super) enum CommandSort {
     Read,
     /// Writes.
     Write,
+    /// Discards and write-zeroes.
+    Discard,
 }
+
+/// How many of these there are.
+const SORTS: usize = 3;
 
 /// Commands that take about as long as each other: of one kind, and of one power of two of a length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,11 +95,13 @@ pub(super) struct AutoDepth {
     depth: u32,
     most: u32,
     phase: VegasPhase,
-    base: [[Option<Span>; LENGTHS]; 2],
+    base: [[Option<Span>; LENGTHS]; SORTS],
     /// The commands that were alone on purpose, since the phase began.
     alone: Vec<(Like, Span)>,
-    /// When a command was last alone.
-    alone_at: Instant,
+    /// When commands like these were last alone.
+    alone_at: [[Instant; LENGTHS]; SORTS],
+    /// When commands were last made to be alone.
+    asked_at: Instant,
     seen: VegasWindow,
 }
 
@@ -104,9 +113,10 @@ impl AutoDepth {
             depth: 1,
             most: most.max(1),
             phase,
-            base: [[None; LENGTHS]; 2],
+            base: [[None; LENGTHS]; SORTS],
             alone: Vec::new(),
-            alone_at: now,
+            alone_at: [[now; LENGTHS]; SORTS],
+            asked_at: now,
             seen: VegasWindow::default(),
         }
     }
@@ -116,16 +126,17 @@ impl AutoDepth {
         self.depth
     }
 
-    /// A command is done. It had the disk together with `in_flight` commands, itself included, when it began;
-    /// `limited` says whether requests wait for the depth.
+    /// A command is done. It had the disk together with `in_flight` commands, itself included, when it began (or two,
+    /// if it began alone and others came before its end); `limited` says whether requests wait for the depth.
     pub(super) fn done(&mut self, now: Instant, like: Like, took: Span, in_flight: u32, limited: bool) {
         if let VegasPhase::Alone { then } = self.phase {
             if in_flight == 1 {
-                self.alone_at = now;
+                self.alone_at[like.kind as usize][like.length] = now;
                 self.alone.push((like, took));
             }
             if self.alone.len() as u64 >= SAMPLES {
                 self.learn();
+                self.asked_at = now;
                 self.depth = then;
                 self.phase = if then == 1 { VegasPhase::Grows } else { VegasPhase::Keeps };
             }
@@ -133,13 +144,14 @@ impl AutoDepth {
         }
         let base = &mut self.base[like.kind as usize][like.length];
         if in_flight == 1 {
-            self.alone_at = now;
+            self.alone_at[like.kind as usize][like.length] = now;
             *base = Some(base.map_or(took, |mean| (mean * (MEMORY - 1) + took.min(mean * UNUSUAL)) / MEMORY));
         }
         let known = *base;
-        if now.since(self.alone_at) >= STALE {
+        let unsure = now.since(self.alone_at[like.kind as usize][like.length]) >= STALE;
+        if unsure && now.since(self.asked_at) >= STALE {
             self.phase = VegasPhase::Alone { then: self.depth };
-            (self.depth, self.seen, self.alone_at) = (1, VegasWindow::default(), now);
+            (self.depth, self.seen) = (1, VegasWindow::default());
             return;
         }
         let Some(base) = known else { return };
@@ -320,18 +332,21 @@ mod tests {
             auto.done(now, Like::of(CommandSort::Write, 2048), Span::from_us(3000), 1, true);
         }
         assert!(auto.depth() > 1);
-        // Reads that were never alone say nothing, until they have been.
-        let before = auto.depth();
+        // Reads that were never alone are, for a moment.
+        let (before, long) = (auto.depth(), Span::from_ms(9));
+        auto.done(now, Like::of(CommandSort::Read, 8), long, before, true);
+        assert_eq!(auto.depth(), 1);
+        for _ in 0..SAMPLES {
+            auto.done(now, Like::of(CommandSort::Read, 8), long, 1, true);
+        }
+        assert_eq!(auto.depth(), before);
+        // The next sort has to wait for that: meanwhile it says nothing.
         for _ in 0..100 {
-            auto.done(now, Like::of(CommandSort::Read, 8), Span::from_ms(9), before, true);
+            auto.done(now, Like::of(CommandSort::Discard, 8), long, before, true);
         }
         assert_eq!(auto.depth(), before);
         now += STALE;
-        auto.done(now, Like::of(CommandSort::Read, 8), Span::from_ms(9), before, true);
-        assert_eq!(auto.depth(), 1, "they are alone for a moment");
-        for _ in 0..SAMPLES {
-            auto.done(now, Like::of(CommandSort::Read, 8), Span::from_ms(9), 1, true);
-        }
-        assert_eq!(auto.depth(), before);
+        auto.done(now, Like::of(CommandSort::Discard, 8), long, before, true);
+        assert_eq!(auto.depth(), 1);
     }
 }

@@ -18,6 +18,8 @@ const PARTS: u64 = 1 << 10;
 pub struct DeviceTime {
     at: Instant,
     in_flight: u64,
+    /// How many commands have begun.
+    begun: u64,
     shared: u64,
 }
 
@@ -34,6 +36,11 @@ impl DeviceTime {
     /// How many commands the device has.
     pub fn in_flight(&self) -> u32 {
         self.in_flight as u32
+    }
+
+    /// How many commands the device has ever been given.
+    pub fn begun(&self) -> u64 {
+        self.begun
     }
 
     /// The thread looks up, possibly late. To be called first in each of its turns.
@@ -53,6 +60,7 @@ impl DeviceTime {
     pub fn begin(&mut self, now: Instant) -> Mark {
         self.advance(now);
         self.in_flight += 1;
+        self.begun += 1;
         Mark(self.shared)
     }
 

@@ -249,6 +249,7 @@ impl Shard {
         let kind = match flight.command.op {
             Op::Read => CommandSort::Read,
             Op::Write => CommandSort::Write,
+            Op::Discard | Op::WriteZeroes => CommandSort::Discard,
             _ => return,
         };
         if flight.error.is_some() {
@@ -256,7 +257,10 @@ impl Shard {
         }
         let took = self.now.since(flight.since);
         let like = Like::of(kind, flight.command.sectors);
-        auto.done(self.now, like, took, flight.in_flight, self.turns.somebody_waits());
+        // One that others have joined was not alone.
+        let joined = self.device_time.begun() > flight.nth;
+        let in_flight = flight.in_flight.max(1 + u32::from(joined));
+        auto.done(self.now, like, took, in_flight, self.turns.somebody_waits());
         self.depth = auto.depth();
     }
 }

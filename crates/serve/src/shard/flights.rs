@@ -16,6 +16,8 @@ pub struct Flight {
     pub mark: Mark,
     /// How many commands the device had then, this one included.
     pub in_flight: u32,
+    /// How many commands the device had ever been given by then, this one included.
+    pub nth: u64,
     /// How many operations of the engine are not done.
     pub left: u32,
     /// Whether the disk model is still busy with it.

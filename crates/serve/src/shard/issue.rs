@@ -30,6 +30,7 @@ impl Shard {
             since,
             mark,
             in_flight: self.device_time.in_flight(),
+            nth: self.device_time.begun(),
             left: 0,
             modelled,
             error: None,

@@ -168,7 +168,7 @@ impl World {
         self.send(at, &bytes);
     }
 
-    fn burst(&mut self) {
+    pub(super) fn burst(&mut self) {
         for at in 0..self.peers.len() {
             if let Asks::Bursts(count) = self.loads[self.peers[at].tenant].asks {
                 let bytes: Vec<u8> = (0..count).flat_map(|_| self.request(at)).collect();
