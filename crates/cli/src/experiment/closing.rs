@@ -56,8 +56,9 @@ pub(super) fn text(arguments: &ExperimentArguments, answered: &[Answered]) -> St
     let lines: Vec<ClosingLine> = answered.iter().map(|one| ClosingLine::of(one, is_as_built)).collect();
     let notes = [
         "beyond null: reproduced where a scheduler, a patch or a knob can move the number and a model without the \
-         mail's subject misses it, as `--null` found with the seeds that come with the program; `-`: not known. claims: \
-         without those that hold under their null or that no null changes, where that is known; misses: of all.",
+         mail's subject misses it, as `--null` found with the seeds that come with the program; `-`: not known. \
+         claims: without those that hold under their null or that no null changes, where that is known; \
+         misses: of all.",
         "`blksched experiment NAME` shows one, `--null` its numbers beside those of models that know nothing of its \
          subject; docs/mails.md has every published number, `--report FILE.html` one page with pictures.",
     ];

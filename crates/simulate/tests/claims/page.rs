@@ -164,8 +164,8 @@ fn head(whole: &Share, (fitted, in_presets, presets): (usize, usize, &str)) -> S
          A number is *reproduced*\nif it can be moved, ours is within 25 % and its null is not; *null has \
          it*: both are; *missed*: ours is not; *a level*: \
          nothing moves it. A claim that holds under\nits null, or that no null changes, is no claim: \
-         {true_claims} of {claims} are left. Several draws of one setting count once. The rules are code\n(`crates/simulate/src/experiment/skill.rs`); `blksched \
-         experiment NAME --null` applies them.\n\n\
+         {true_claims} of {claims} are left. Several draws of one setting count once. The rules are \
+         code\n(`crates/simulate/src/experiment/skill.rs`); `blksched experiment NAME --null` applies them.\n\n\
          Of {largest} largest values of many, {largest_near} are within a factor of 2; they are counted nowhere else. \
          {fitted} values are fitted in the\nexperiments and their machines, and {in_presets} in the presets that they \
          lean on ({presets})."
