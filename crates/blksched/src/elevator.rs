@@ -120,7 +120,7 @@ impl Cx<'_> {
 /// it no longer returns `Issue`.* The [`BlockQueue`](crate::BlockQueue) keeps the rules of that sentence; see the
 /// crate's documentation.
 ///
-/// Thirteen calls, six of them required. Calls that fewer elevators need are in four further traits, in which all calls
+/// Twelve calls, six of them required. Calls that fewer elevators need are in four further traits, in which all calls
 /// have defaults: how requests merge ([`Merges`]), how many may exist ([`Admits`]), groups ([`Grouped`]) and knobs
 /// ([`Tuned`]); an elevator without groups says `impl Grouped for Mine {}`.
 pub trait Elevator: Merges + Admits + Grouped + Tuned + AsDyn + Compiled + Send + 'static {

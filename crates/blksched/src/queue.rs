@@ -28,6 +28,8 @@ mod dispatch_list;
 mod flush;
 mod groups;
 mod in_flight;
+#[cfg(test)]
+mod lives;
 pub mod merge;
 pub mod mq;
 mod plug;
@@ -330,5 +332,6 @@ impl<L: Listener> BlockQueue<L> {
         self.state.merges.check(&self.state.requests);
         let deadline = self.deadline().unwrap_or(Instant::NEVER);
         assert!(self.state.quiet_until <= deadline, "a deadline would be missed: {deadline}");
+        assert!(self.state.policies.agrees(), "a policy's deadline came sooner, and the queue was not told");
     }
 }

@@ -201,6 +201,11 @@ impl Policies {
         earliest
     }
 
+    /// Whether the earliest deadline that is kept is not later than one of a policy's own.
+    pub(super) fn agrees(&self) -> bool {
+        self.policies.iter().filter_map(|policy| policy.get().deadline()).all(|own| self.earliest() <= own)
+    }
+
     /// Adds a policy in front of the existing ones.
     pub(super) fn add(&mut self, policy: Box<dyn RqQos>) -> &mut dyn RqQos {
         self.earliest.set(None);

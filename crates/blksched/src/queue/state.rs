@@ -29,7 +29,7 @@ pub struct QueueState {
     pub(crate) merges: MergeIndex,
     /// The run that the elevator requested in a call that has no answer.
     pub(crate) run_asked: Run,
-    /// Before this moment the elevator need not be asked for its deadline.
+    /// Whether the elevator may have a deadline, and how that is known.
     pub(crate) due: Due,
     /// No deadline comes before this moment, neither the elevator's nor one of the queue's [timers](Self::next_timer).
     /// Whatever makes one come sooner [says so](Self::wake_by).

@@ -32,7 +32,7 @@ impl Step<'_, dyn Elevator> {
     fn adopt(&mut self) {
         let state = &mut *self.cx.state;
         state.due = Due::of(self.elevator.announces_deadline());
-        state.quiet_until = Instant::ZERO;
+        state.wake_by(Instant::ZERO);
         state.of_old_elevator = state.requests.at_stage(Stage::InFlight);
         state.of_old_elevator.extend(state.list.of_elevator());
         let (requests, sequences) = (&state.requests, &state.sequences);

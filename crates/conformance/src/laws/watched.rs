@@ -54,6 +54,10 @@ impl Elevator for Watched {
         self.changes(cx, |inner, cx| inner.complete(cx, rq))
     }
 
+    fn announces_deadline(&self) -> bool {
+        self.inner.announces_deadline()
+    }
+
     fn has_work(&self) -> bool {
         self.inner.has_work()
     }
@@ -108,6 +112,10 @@ impl Merges for Watched {
 
     fn may_merge(&mut self, cx: &mut Cx<'_>, rq: RequestId, bio: &Bio) -> bool {
         self.changes(cx, |inner, cx| inner.may_merge(cx, rq, bio))
+    }
+
+    fn asking_changes(&mut self, bio: &Bio) -> bool {
+        self.inner.asking_changes(bio)
     }
 
     fn may_append(&self, rq: &Request) -> bool {
