@@ -171,7 +171,10 @@ impl Shell<'_> {
         while let Some(letter) = self.letters.next() {
             match letter {
                 letter if letter == quote => return,
-                '\\' if quote == '"' => self.escaped(),
+                // In quotes a backslash is one, but before these.
+                '\\' if quote == '"' && matches!(self.letters.peek(), Some('$' | '`' | '"' | '\\' | '\n' | '\r')) => {
+                    self.escaped();
+                }
                 '$' if quote == '"' && self.letters.peek() == Some(&'(') => self.substituted(')'),
                 letter => self.word.push(letter),
             }
@@ -274,6 +277,7 @@ mod tests {
     #[test]
     fn words_keep_what_a_shell_would_keep_in_them() {
         assert_eq!(found("fio --name=\"a b\" --filename=/mnt/my\\ disk"), ["fio --name=a b --filename=/mnt/my disk"]);
+        assert_eq!(found(r#"fio --name=a --filename="/x\:0 \"b\"""#), [r#"fio --name=a --filename=/x\:0 "b""#]);
         assert_eq!(found("fio --name=a --filename=/dev/<disk>"), ["fio --name=a --filename=/dev/<disk>"]);
         assert_eq!(found("fio --name=t-`date +%s` --bs=4k"), ["fio --name=t-`date +%s` --bs=4k"]);
         assert_eq!(found("fio --name=a --numjobs=$(nproc)"), ["fio --name=a --numjobs=$ncpus"]);
