@@ -53,7 +53,7 @@ pub struct KnobRow {
     pub value: String,
     /// What all values together change on this load.
     pub effect: Effect,
-    /// What moves most, and what moves most in another job or the other way; none unless there is an effect.
+    /// What moves most, and the price: what moves most the other way, if anything does; none unless there is an effect.
     pub figures: Vec<ShownFigure>,
     /// The first figure over the default's: the mean of the seeds' ratios, and the ends of its 95 % interval.
     pub times: Option<[f64; 3]>,
@@ -194,11 +194,15 @@ impl OfKnob {
         rows
     }
 
-    /// One of the two figures from the least value to the greatest: "reader: mean read latency 6.31ms at 1, 41.2ms at
-    /// 64"; `None` if nothing moves.
+    /// One of the two figures at the two values between which the first differs most, the lesser value first: "reader:
+    /// mean read latency 6.31ms at 1, 41.2ms at 64"; `None` if nothing moves.
     pub fn way(&self, nth: usize) -> Option<String> {
         let rows = self.by_size();
-        let (first, last) = (rows.first()?, rows.last()?);
+        let mean = |at: &usize| rows[*at].figures.first().map_or(0.0, |shown| shown.mean);
+        let least = (0..rows.len()).min_by(|a, b| mean(a).total_cmp(&mean(b)))?;
+        // Of equal ones the last: where it begins to be so is in the table.
+        let most = (0..rows.len()).max_by(|a, b| mean(a).total_cmp(&mean(b)))?;
+        let (first, last) = (rows[least.min(most)], rows[least.max(most)]);
         let ShownFigure { job, figure, .. } = first.figures.get(nth)?;
         let shown = |row: &KnobRow| row.figures.get(nth).map(|shown| shown.unit.show(shown.mean));
         Some(format!("{job}: {figure} {} at {}, {} at {}", shown(first)?, first.value, shown(last)?, last.value))

@@ -19,7 +19,7 @@ Names, units and ranges: [knobs.md](knobs.md).
 
 Every value is run with the same four seeds as the default. A figure moves if it differs from the default's by 5 % and
 beyond chance (Holm over the load's figures). *No effect*: the disk got the same commands at the same times under all
-values. The loads are on models of disks ([disks.md](disks.md) says what each was validated against), without a file
+values. In `priorities` the real-time class starves the others: their figures are what is left. The loads are on models of disks ([disks.md](disks.md) says what each was validated against), without a file
 system; `blksched list LOAD` prints those that are built in. Your own load on your own disk:
 `blksched compare my.fio --tune mq-deadline`.
 ";
@@ -86,17 +86,15 @@ fn section(one: &OfKnob) -> String {
     let load = &one.loads[0];
     if load[0].effect == Effect::Figure {
         let _ = write!(text, "\n![{0}](knobs/{1})\n\n{2}:\n\n", title(one), name(one), load[0].place());
-        let heads: Vec<String> =
+        let mut heads: Vec<String> =
             load[0].figures.iter().map(|shown| format!("{}: {}", shown.job, shown.figure)).collect();
-        let _ = writeln!(text, "| `{}` | {} | by how much |", one.knob, heads.join(" | "));
-        let _ = writeln!(text, "|---|{}---|", "---|".repeat(heads.len()));
+        heads.insert(1, "against the default".to_owned());
+        let _ = writeln!(text, "| `{}` | {} |", one.knob, heads.join(" | "));
+        let _ = writeln!(text, "|---|{}", "---|".repeat(heads.len()));
         for row in one.by_size() {
-            let figures: Vec<String> = row.figures.iter().map(|shown| shown.unit.show(shown.mean)).collect();
-            let by = row.times.map_or_else(
-                || "the default".to_owned(),
-                |[times, low, high]| format!("× {times:.2} ({low:.2} to {high:.2})"),
-            );
-            let _ = writeln!(text, "| {} | {} | {by} |", row.value, figures.join(" | "));
+            let mut figures: Vec<String> = row.figures.iter().map(|shown| shown.unit.show(shown.mean)).collect();
+            figures.insert(1, row.times.map_or_else(|| "the default".to_owned(), against));
+            let _ = writeln!(text, "| {} | {} |", row.value, figures.join(" | "));
         }
     } else {
         let _ = write!(text, "\n![{0}](knobs/{1})\n", title(one), name(one));
@@ -110,6 +108,15 @@ fn meaning(one: &OfKnob) -> String {
     let built = Catalogue::builtin().parse(&one.scheduler).map(|choice| choice.build());
     let found = built.ok().and_then(|built| built.elevator.tunables().find(&one.knob).ok());
     found.map_or_else(|| words::of_root(&one.knob).to_owned(), |knob| knob.doc.to_owned())
+}
+
+/// "1.56 times more (1.50 to 1.61)".
+fn against([ratio, low, high]: [f64; 3]) -> String {
+    match ratio {
+        1.0 => "the same".to_owned(),
+        more if more > 1.0 => format!("{} more ({low:.2} to {high:.2})", times(more)),
+        less => format!("{} less ({:.2} to {:.2})", times(1.0 / less), 1.0 / high, 1.0 / low.max(1e-6)),
+    }
 }
 
 /// How much on the other loads, where not at all, and why.
@@ -136,8 +143,14 @@ fn elsewhere(one: &OfKnob) -> String {
     if !small.is_empty() {
         let _ = write!(text, "\nOther decisions, but no figure by 5 %: {small}.\n");
     }
-    let none = places(Effect::None);
-    let none = if none.is_empty() { "nowhere here".to_owned() } else { none };
-    let _ = write!(text, "\nNo effect at all: {none}. {}\n", words::no_effect(&one.scheduler, &one.knob));
+    let (none, why) = (places(Effect::None), words::no_effect(&one.scheduler, &one.knob));
+    let _ = match none.is_empty() {
+        true => write!(
+            text,
+            "\nIt decides something on all of these loads. {}\n",
+            why.replacen("It has none", "It has no effect", 1)
+        ),
+        false => write!(text, "\nNo effect at all: {none}. {why}\n"),
+    };
     text
 }

@@ -116,10 +116,7 @@ fn judged(subject: &Subject, probe: Probe, tried: &Tried, measured: &[Arc<Measur
     };
     let second = first.as_ref().and_then(|first| {
         let others = || contrasts.iter().flatten().filter(moved).filter(|one| one.figure != first.figure);
-        let price = others().filter(|one| opposite(one, first)).max_by(|a, b| a.times().total_cmp(&b.times()));
-        let elsewhere = |one: &&Contrast| one.figure.row != first.figure.row;
-        let other = || others().filter(elsewhere).max_by(|a, b| a.times().total_cmp(&b.times()));
-        price.or_else(other).cloned()
+        others().filter(|one| opposite(one, first)).max_by(|a, b| a.times().total_cmp(&b.times())).cloned()
     });
     let effect = match &first {
         Some(_) => Effect::Figure,
@@ -128,7 +125,11 @@ fn judged(subject: &Subject, probe: Probe, tried: &Tried, measured: &[Arc<Measur
     };
     let shown = |figure: &Figure, job: &str, of: &Measured| {
         let mean = figure.sample(of)?.mean();
-        let (job, what) = (job.to_owned(), figure.subject());
+        // Jobs of one name have numbers.
+        let alike: Vec<usize> = (0..of.jobs.len()).filter(|&row| of.jobs[row].label() == job).collect();
+        let nth = alike.iter().position(|&row| Some(row) == figure.row).filter(|_| alike.len() > 1);
+        let job = nth.map_or_else(|| job.to_owned(), |nth| format!("{job} #{}", nth + 1));
+        let what = figure.subject();
         Some(ShownFigure { job, figure: what, unit: figure.what.unit(), mean: mean.round() })
     };
     let row = |(nth, value): (usize, &String)| {
