@@ -6,6 +6,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Span};
 use blksched_measure::Work;
 use blksched_simulate::Trial;
+use blksched_workloads::Syncs;
 
 use crate::comparison::Comparison;
 use crate::error::Error;
@@ -122,8 +123,7 @@ impl Comparison {
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let action = action.map(|action| action.in_runs_of(limit, runs.seen()).within(self.max_price).at_rest());
         let recorded = RecordedComparison::of(&stage, &runs.done[0], &contenders[0].name);
-        let not_full = memory_not_full(&measured, &stage.plan.jobs, &scene.host.memory, limit);
-        let not_full = not_full.filter(|_| !lasting.is_given);
+        let not_full = self.not_full(&stage, &measured, &lasting);
         let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), limit, not_full.as_ref());
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
@@ -134,11 +134,9 @@ impl Comparison {
         let part = covered(&stage, &measured, limit, unranked.as_ref());
         let not_full = not_full.filter(|writers| !writers.is_all).map(|writers| writers.text);
         let notes = notes(&stage, &contenders, &runs, part.into_iter().chain(not_full).chain(no_logs).chain(joined));
-        let remarks = self.remarks(&stage, &contenders, &measured);
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
-        let about = chosen.or_else(|| action.as_ref()?.candidates.first()).map(|one| &one.scheduler);
-        let phases = about.map_or_else(Vec::new, |subject| phases::phases(&goal, &measured[0], subject));
+        let phases = action.as_ref().map_or_else(Vec::new, phases::of);
         let brief = BriefFrom {
             measured: &measured,
             action: action.as_ref(),
@@ -169,11 +167,28 @@ impl Comparison {
             brief,
             sentences,
             notes,
-            remarks,
+            remarks: self.remarks(&stage, &contenders, &measured),
         };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, limit))).collect();
-        let comparison = self.clone();
-        Ok(Compared { comparison, stage, lasting, first, contenders, measured, verdict, worth, used, recorded })
+        Ok(Compared {
+            comparison: self.clone(),
+            stage,
+            lasting,
+            first,
+            contenders,
+            measured,
+            verdict,
+            worth,
+            used,
+            recorded,
+        })
+    }
+
+    /// Writers that have not filled the memory; who asks for a time means it.
+    fn not_full(&self, stage: &Stage, measured: &[Arc<Measured>], lasting: &Lasting) -> Option<NotFull> {
+        let host = &self.scene.host.memory;
+        let of = || memory_not_full(measured, &stage.plan.jobs, host, lasting.length.limit);
+        if lasting.is_given { None } else { of() }
     }
 
     /// What each knob that a search changed is worth.
@@ -291,7 +306,7 @@ fn never_ran(default: &Measured, stage: &Stage, time: Span) -> Option<String> {
     let shown: Vec<Vec<usize>> = stage.plan.members_by_row();
     let shown: Vec<&Vec<usize>> =
         shown.iter().filter(|members| members.iter().any(|&job| stage.plan.jobs[job].report.shown)).collect();
-    let syncs = |row: usize| shown[row].iter().any(|&job| stage.plan.jobs[job].character.syncs);
+    let syncs = |row: usize| shown[row].iter().any(|&job| stage.plan.jobs[job].character.syncs == Syncs::Calls);
     let waits = |row: usize| syncs(row) && default.jobs[row].work(Work::Sync).is_none() && !default.finished;
     those(&waits).map(|names| format!("No verdict: the first sync of {names} took longer than {time}; {longer}."))
 }

@@ -13,6 +13,7 @@ pub mod measured;
 pub mod memory;
 pub mod outcome;
 pub mod values;
+mod work_done;
 
 use std::sync::Arc;
 

@@ -226,6 +226,10 @@ fn writers_that_have_not_filled_the_memory_yet_have_no_verdict() {
     let alone = of(text, "").answer().unwrap().verdict;
     assert_eq!(alone.brief.advice, Advice::NoVerdict, "{}", alone.brief);
     assert!(alone.advice().contains("w ×2 fills only part of the memory"), "{}", alone.brief);
+    // Writes that return when they are stable do wait for it.
+    let stable = of(&text.replace("rw=randwrite", "rw=randwrite\nsync=1"), "").answer().unwrap().verdict;
+    assert_ne!(stable.brief.advice, Advice::NoVerdict, "{}", stable.brief);
+    assert!(!stable.brief.to_string().contains("no write waits"), "{}", stable.brief);
     // A reader beside them waits for the disk: it is told.
     let beside = of(text, "[reader]\nrw=randread\nbs=4k\nsize=256m\ndirect=1\n").answer().unwrap().verdict;
     assert_ne!(beside.brief.advice, Advice::NoVerdict, "{}", beside.brief);

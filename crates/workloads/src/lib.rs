@@ -22,5 +22,7 @@ mod source;
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
 pub use cpus::CpuSet;
 pub use disks::{DiskPlace, DiskPlaces, is_device, whole_disk};
-pub use plan::{FileState, FilesPlan, GroupPlan, IoCharacter, JobPlan, MOST_PERCENT, Plan, PlannedFile, in_figures};
+pub use plan::{
+    FileState, FilesPlan, GroupPlan, IoCharacter, JobPlan, MOST_PERCENT, Plan, PlannedFile, Syncs, in_figures,
+};
 pub use source::{Delivered, Emission, GaveUp, LoneBurst, Source, TakenIo, Trouble};

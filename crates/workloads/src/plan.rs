@@ -59,12 +59,24 @@ pub struct IoCharacter {
     pub reads: bool,
     /// Whether it writes.
     pub writes: bool,
-    /// Whether it waits until its writes are stable: `fsync`, `fdatasync`, `O_SYNC`.
-    pub syncs: bool,
+    /// Whether it waits until its writes are stable.
+    pub syncs: Syncs,
     /// Whether it has a rate or think time, and would do no more even if it could.
     pub paced: bool,
     /// How much it transfers \[bytes\]; `None` if it only ends by time, or it is unknown.
     pub amount: Option<u64>,
+}
+
+/// How a process waits until its writes are stable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Syncs {
+    /// Not at all.
+    #[default]
+    Never,
+    /// In calls of their own, which are counted: `fsync`, `fdatasync`.
+    Calls,
+    /// In each write: `O_SYNC`, or fio's `msync` after each store with `ioengine=mmap` and `direct=1`.
+    Writes,
 }
 
 /// What is in a file of a file system when a run begins.

@@ -9,7 +9,7 @@ use blksched_measure::{Tally, Work};
 use blksched_simulate::{Change, Findings};
 use blksched_workloads::Plan;
 
-use super::outcome::Done;
+use super::work_done::Done;
 
 /// Phases of more rows than these are no phases to a reader.
 const MOST_ROWS: usize = 32;

@@ -4,12 +4,13 @@ use blksched::{Class, Dir, Priority, Span};
 use blksched_measure::{AskedAndGiven, Cause, DiskClaim, Sample, Work, due, fairness, misplaced};
 use blksched_simulate::DiskShare;
 use blksched_workloads::host::WaitsFor;
-use blksched_workloads::{GroupPlan, JobPlan, Plan};
+use blksched_workloads::{GroupPlan, JobPlan, Plan, Syncs};
 
 use crate::runs::company::Company;
 use crate::runs::cpu::CpuMeasure;
 use crate::runs::memory::{self, MemoryMeasure};
-use crate::runs::outcome::{Done, Outcome, ProcessOutcome, Whole};
+use crate::runs::outcome::{Outcome, ProcessOutcome, Whole};
+use crate::runs::work_done::Done;
 use crate::scene::{AROUND, Contender};
 use crate::verdict::role::Role;
 
@@ -108,6 +109,8 @@ pub struct JobMeasure {
     pub role: (Role, &'static str),
     /// Whether it is of a lower class than another job, so that waiting for that job is what it asked for.
     pub yields: bool,
+    /// Whether it waits until each of its writes is stable.
+    pub stable: bool,
     /// What ends it.
     pub end: JobEnd,
     /// From its beginning to its end \[ns\]; `None` unless every run saw its end.
@@ -270,7 +273,7 @@ impl Measured {
 
     /// Whether a process waits for a sync.
     pub fn syncs(&self) -> bool {
-        self.jobs.iter().any(|job| job.work(Work::Sync).is_some())
+        self.jobs.iter().any(|job| job.stable || job.work(Work::Sync).is_some())
     }
 
     /// The printed name: with the knobs that were changed.
@@ -300,6 +303,7 @@ impl JobMeasure {
             processes: members.len(),
             role: Role::of(plan, members),
             yields: plan.jobs.iter().any(|other| rank(other) < rank(job)),
+            stable: members.iter().any(|&job| plan.jobs[job].character.syncs == Syncs::Writes),
             end: JobEnd::of(plan, members[0]),
             ran: runs.iter().all(|run| run.rows[row].ran.is_some()).then(|| over(runs, |run| ran(run, row))),
             finish: finish(plan, (row, members), runs),

@@ -8,6 +8,7 @@
 use blksched_measure::{Paired, Sample, Work, holm};
 
 use crate::runs::measured::{CompanyMeasure, Measured};
+use crate::verdict::action::Action;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{ALPHA, times};
 use crate::verdict::figure::{Figure, FigureKind};
@@ -34,8 +35,14 @@ pub struct PhaseVerdict {
     pub is_all: bool,
 }
 
+/// The verdict for each phase, of the scheduler that is to be used, or else of the best.
+pub fn of(action: &Action) -> Vec<PhaseVerdict> {
+    let subject = action.chosen().or_else(|| action.candidates.first());
+    subject.map_or_else(Vec::new, |subject| phases(&action.goal, &action.default, &subject.scheduler))
+}
+
 /// The verdict for each phase, of the scheduler that the whole verdict is about; empty if nobody comes or goes.
-pub fn phases(goal: &Goal, base: &Measured, subject: &Measured) -> Vec<PhaseVerdict> {
+fn phases(goal: &Goal, base: &Measured, subject: &Measured) -> Vec<PhaseVerdict> {
     let objectives = goal.objectives(base);
     let lasts = |of: &Measured, company: &CompanyMeasure| {
         of.companies.iter().any(|one| one.rows == company.rows && one.part.values().iter().all(|part| *part >= LEAST))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use blksched::{Dir, Span};
 use blksched_measure::Quantity;
 use blksched_workloads::host::HostKnobs;
-use blksched_workloads::{IoCharacter, JobPlan};
+use blksched_workloads::{IoCharacter, JobPlan, Syncs};
 
 use crate::runs::measured::Measured;
 use crate::scene::some_time;
@@ -28,7 +28,7 @@ pub struct NotFull {
 pub fn memory_not_full(measured: &[Arc<Measured>], jobs: &[JobPlan], host: &HostKnobs, ran: Span) -> Option<NotFull> {
     let fills = |job: &&JobPlan| {
         let IoCharacter { writes, paced, syncs, amount, .. } = job.character;
-        job.is_buffered && writes && !paced && !syncs && amount.is_none()
+        job.is_buffered && writes && !paced && syncs == Syncs::Never && amount.is_none()
     };
     let mut writers: Vec<&JobPlan> = jobs.iter().filter(fills).collect();
     let mut left: f64 = 0.0;

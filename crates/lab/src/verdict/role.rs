@@ -9,7 +9,7 @@
 
 use blksched::{Class, Group, GroupId};
 use blksched_workloads::fio::OffsetOrder;
-use blksched_workloads::{JobPlan, Plan};
+use blksched_workloads::{JobPlan, Plan, Syncs};
 
 /// What counts for a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Role {
             _ if weight == Weight::High => (Role::Latency, "high weight"),
             _ if best_effort && job.priority.level < USUAL_LEVEL => (Role::Latency, "high priority"),
             _ if job.character.paced => (Role::Latency, "paced"),
-            _ if job.character.syncs && !deep => (Role::Latency, "it waits for its syncs"),
+            _ if job.character.syncs != Syncs::Never && !deep => (Role::Latency, "it waits for its syncs"),
             _ if known && !deep && !in_order && job.character.reads => (Role::Latency, "it waits for each read"),
             _ if known && !deep && !in_order && !job.is_buffered => (Role::Latency, "it waits for each write"),
             _ if plan.at_recorded_moments()[members[0]] => (Role::Latency, "its I/Os come at recorded moments"),

@@ -2,7 +2,7 @@
 
 use blksched::{Instant, Span};
 use blksched_measure::{Beginning, Series, Work, mser5};
-use blksched_workloads::{JobPlan, Plan};
+use blksched_workloads::{JobPlan, Plan, Syncs};
 
 use super::{DEAR, ENOUGH, LATE, LEAST, LEAST_WARM_UP, LONGEST, LONGEST_TRACE, Length, Phases, SLOWER, round};
 use crate::trial::{Trial, TrialError};
@@ -130,7 +130,7 @@ impl<'a> Pilot<'a> {
     /// Whether every job has done some of its work, and has waited for a sync if it does that, or has ended.
     fn has_every_job(&self) -> bool {
         let some = |job: &JobPlan| {
-            let syncs = !job.character.syncs || self.seen(job, Work::Sync) > 0;
+            let syncs = job.character.syncs != Syncs::Calls || self.seen(job, Work::Sync) > 0;
             syncs && Work::ALL.into_iter().any(|work| self.seen(job, work) > 0)
         };
         self.plan.jobs.iter().all(|job| self.has_ended(job) || some(job))
@@ -146,7 +146,7 @@ impl<'a> Pilot<'a> {
     fn saw_enough(&self) -> bool {
         let often = |job: &JobPlan, work: Work| {
             let seen = self.seen(job, work);
-            seen >= ENOUGH || seen == 0 && !(work == Work::Sync && job.character.syncs)
+            seen >= ENOUGH || seen == 0 && !(work == Work::Sync && job.character.syncs == Syncs::Calls)
         };
         let is_seen = |job: &JobPlan| Work::ALL.into_iter().all(|work| often(job, work));
         self.has_every_job() && self.plan.jobs.iter().all(|job| self.has_ended(job) || is_seen(job))

@@ -6,7 +6,7 @@
 
 use blksched_disks::Model;
 use blksched_workloads::host::fs::FsKind;
-use blksched_workloads::{JobPlan, Plan};
+use blksched_workloads::{JobPlan, Plan, Syncs};
 
 const TABLE: &str = include_str!("so_far.tsv");
 /// A class of loads on files in each line: rates, mean fsyncs, pairs of schedulers. `tests/it/file_systems.rs` writes
@@ -55,7 +55,7 @@ impl LoadClass {
         let any = |is: fn(&JobPlan) -> bool| plan.jobs.iter().any(is);
         let has = [
             (LoadClass::PageCache, any(|job| job.is_buffered)),
-            (LoadClass::Fsync, any(|job| job.character.syncs)),
+            (LoadClass::Fsync, any(|job| job.character.syncs != Syncs::Never)),
             (LoadClass::Groups, !plan.groups.is_empty()),
             (LoadClass::Programs, plan.has_programs() && !plan.has_replays()),
             (LoadClass::Replays, plan.has_replays()),
@@ -169,7 +169,7 @@ pub fn sentence(model: &Model, plan: &Plan) -> String {
 
 /// "ext4 with syncs, on a disk of constant speed alone: 25 of 28 rates and …".
 fn of_files(plan: &Plan) -> String {
-    let class = files_class(plan.fs, plan.jobs.iter().any(|job| job.character.syncs));
+    let class = files_class(plan.fs, plan.jobs.iter().any(|job| job.character.syncs != Syncs::Never));
     let own = FILES.lines().find_map(|line| line.strip_prefix(&class)?.strip_prefix('\t'));
     let words: Vec<&str> = own.map(|line| line.split('\t').collect()).unwrap_or_default();
     let &[rates, syncs, pairs] = &words[..] else { return format!("{class}: never compared") };

@@ -29,7 +29,7 @@ use crate::Source;
 use crate::disks::DiskPlaces;
 use crate::host::fs::{FsKind, Syncing};
 use crate::host::{Advice, Memory, OpenFile, Stable};
-use crate::plan::{FilesPlan, IoCharacter, JobPlan, Origin, Plan};
+use crate::plan::{FilesPlan, IoCharacter, JobPlan, Origin, Plan, Syncs};
 pub(super) use log::{Traces, name as trace_name};
 
 const SECTOR_BYTES: u64 = 512;
@@ -326,7 +326,7 @@ fn character(s: &Settings, script: &Script) -> IoCharacter {
     let paced =
         Ddir::ALL.into_iter().any(|ddir| script.limits[ddir] != RateLimit::None) || script.think.time > Span::ZERO;
     let wanders = Ddir::ALL.into_iter().any(|ddir| s.percentage_random[ddir] > 50);
-    let flushes = script.flush_after.is_some() || s.sync.is_required();
+    let each_is_stable = s.sync.is_required() || s.engine == IoEngine::Mapped && s.direct;
     let writes = !matches!(s.mix, Mix::Read | Mix::Trim);
     IoCharacter {
         order: Some(if s.order == OffsetOrder::Random && wanders {
@@ -336,7 +336,11 @@ fn character(s: &Settings, script: &Script) -> IoCharacter {
         }),
         reads: matches!(s.mix, Mix::Read | Mix::Both),
         writes,
-        syncs: writes && flushes,
+        syncs: match (writes, script.flush_after) {
+            (true, Some(_)) => Syncs::Calls,
+            (true, None) if each_is_stable => Syncs::Writes,
+            _ => Syncs::Never,
+        },
         paced,
         amount: (script.bytes != u64::MAX && script.bytes > 0).then(|| Grain::of(s).real(script.bytes)),
     }

@@ -30,6 +30,7 @@ fn reader(name: &str, latencies: &[f64], stall: f64) -> JobMeasure {
         processes: 1,
         role: (Role::Latency, "it waits for each read"),
         yields: false,
+        stable: false,
         end: JobEnd::Time,
         ran: None,
         finish: None,
