@@ -124,7 +124,7 @@ impl Comparison {
         let action = action.map(|action| action.in_runs_of(limit, runs.seen()).within(self.max_price).at_rest());
         let recorded = RecordedComparison::of(&stage, &runs.done[0], &contenders[0].name);
         let not_full = self.not_full(&stage, &measured, &lasting);
-        let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), limit, not_full.as_ref());
+        let unranked = Unranked::of(&stage, &measured[0], action.as_ref(), recorded.as_ref(), limit);
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
@@ -132,8 +132,8 @@ impl Comparison {
         sentences.extend(tuned.as_ref().map(|tuned| tuned.sentence(chosen.is_some())));
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
         let part = covered(&stage, &measured, limit, unranked.as_ref());
-        let not_full = not_full.filter(|writers| !writers.is_all).map(|writers| writers.text);
-        let notes = notes(&stage, &contenders, &runs, part.into_iter().chain(not_full).chain(no_logs).chain(joined));
+        let told = not_full.as_ref().and_then(NotFull::note);
+        let notes = notes(&stage, &contenders, &runs, part.into_iter().chain(told).chain(no_logs).chain(joined));
         let unranked = unranked.map(Unranked::into_words);
         let validation = Validation::of(&stage);
         let phases = action.as_ref().map_or_else(Vec::new, phases::of);
@@ -143,6 +143,7 @@ impl Comparison {
             unranked: unranked.as_deref(),
             causes: &causes,
             phases: &phases,
+            not_full: not_full.as_ref().and_then(NotFull::why),
             lasting: &lasting,
             hangs_on: hangs_on.as_ref(),
             checked: checked(recorded.as_ref(), &validation),
@@ -279,8 +280,6 @@ enum Unranked {
     Model(String),
     /// A job had not begun when the runs ended.
     NeverRan(String),
-    /// Writers had not filled the memory when the runs ended.
-    NotFull(String),
     /// The halves of the runs say different things.
     TooShort(String),
 }
@@ -319,7 +318,6 @@ impl Unranked {
         action: Option<&Action>,
         recorded: Option<&RecordedComparison>,
         limit: Span,
-        not_full: Option<&NotFull>,
     ) -> Option<Unranked> {
         if let Some(why) = &stage.workload.unranked {
             return Some(Unranked::Trace(format!("No ranking: the trace {why}.")));
@@ -329,20 +327,12 @@ impl Unranked {
         }
         let forbids = || recorded?.forbids(action?.chosen()?.score.ratio).map(Unranked::Model);
         let never_ran = || never_ran(default, stage, limit).map(Unranked::NeverRan);
-        let not_full = || {
-            let all = not_full.filter(|writers| writers.is_all)?;
-            Some(Unranked::NotFull(format!("No verdict: {}.", all.text)))
-        };
-        forbids().or_else(never_ran).or_else(not_full).or_else(|| action?.too_short().map(Unranked::TooShort))
+        forbids().or_else(never_ran).or_else(|| action?.too_short().map(Unranked::TooShort))
     }
 
     fn into_words(self) -> String {
         match self {
-            Unranked::Trace(text)
-            | Unranked::Model(text)
-            | Unranked::NeverRan(text)
-            | Unranked::NotFull(text)
-            | Unranked::TooShort(text) => text,
+            Unranked::Trace(text) | Unranked::Model(text) | Unranked::NeverRan(text) | Unranked::TooShort(text) => text,
         }
     }
 }
@@ -355,7 +345,7 @@ fn sentences(
     action: Option<&Action>,
 ) -> (Vec<String>, Vec<FigureCause>) {
     let Differences { mut sentences, causes } = match unranked {
-        Some(Unranked::Trace(why) | Unranked::NeverRan(why) | Unranked::NotFull(why)) => {
+        Some(Unranked::Trace(why) | Unranked::NeverRan(why)) => {
             Differences { sentences: vec![why.clone()], causes: Vec::new() }
         }
         Some(Unranked::Model(_) | Unranked::TooShort(_)) | None => words::differences(measured, contrasts),

@@ -101,6 +101,8 @@ pub(crate) struct BriefFrom<'a> {
     pub(crate) unranked: Option<&'a str>,
     pub(crate) causes: &'a [FigureCause],
     pub(crate) phases: &'a [PhaseVerdict],
+    /// That there are only writers who have not filled the memory, without a full stop.
+    pub(crate) not_full: Option<&'a str>,
     /// How long each run was at most, and whether that was enough.
     pub(crate) lasting: &'a Lasting,
     pub(crate) hangs_on: Option<&'a Sensitivity>,
@@ -147,7 +149,8 @@ impl BriefFrom<'_> {
             return (Advice::Choose, self.choice(&default, action, dear));
         }
         let mut lines = vec![(About::Advice, self.refusal(&default, action))];
-        let why = Dir::BOTH.into_iter().find_map(|dir| beyond_reach(self.measured, dir));
+        let beyond = || Dir::BOTH.into_iter().find_map(|dir| beyond_reach(self.measured, dir));
+        let why = self.not_full.map(|text| format!("{text}.")).or_else(beyond);
         let better: Vec<&Challenger> = action.candidates.iter().filter(|candidate| candidate.is_better()).collect();
         lines.extend(why.filter(|_| better.is_empty()).map(|why| (About::Why, format!("Why: {}", lowered(&why)))));
         for candidate in better.into_iter().take(OTHERS) {

@@ -18,9 +18,21 @@ pub fn beyond_reach(measured: &[Arc<Measured>], dir: Dir) -> Option<String> {
 /// Writers that would fill the memory in their time, but not in that of the runs.
 pub struct NotFull {
     /// What to say of it, without a full stop.
-    pub text: String,
+    text: String,
     /// Whether there is no other job, so that nothing at all has waited for the disk.
-    pub is_all: bool,
+    is_all: bool,
+}
+
+impl NotFull {
+    /// Why schedulers do not differ, if it is because of this.
+    pub fn why(&self) -> Option<&str> {
+        self.is_all.then_some(&self.text)
+    }
+
+    /// What to say beside a verdict on others.
+    pub fn note(&self) -> Option<String> {
+        (!self.is_all).then(|| self.text.clone())
+    }
 }
 
 /// That the runs ended before writers had filled the memory, though their time would have sufficed: until then no write

@@ -265,6 +265,7 @@ fn brief(base: Measured, here: Measured, goal: Option<&str>, max_price: f64) -> 
         unranked: None,
         causes: &[],
         phases: &[],
+        not_full: None,
         lasting: &lasting,
         hangs_on: None,
         checked: "Never checked.".to_owned(),
