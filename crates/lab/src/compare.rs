@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
 use blksched_measure::Work;
-use blksched_simulate::Trial;
+use blksched_simulate::{Length, Trial};
 use blksched_workloads::Syncs;
 
 use crate::comparison::Comparison;
@@ -108,9 +108,7 @@ impl Comparison {
         let (stage, joined) = stage.by_section();
         let mut contenders = self.contenders(&stage, catalogue)?;
         let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);
-        let searched =
-            |name| tune::search(self, catalogue, &stage.clone().cut(length, scene), name, length.limit, watch);
-        let tuned = self.tune.as_ref().map(|name| searched(name)).transpose()?;
+        let tuned = self.tuned((&stage, length), catalogue, watch)?;
         let (first, seeds) = self.held_back(tuned.as_ref(), &mut contenders);
         let long = LongRuns::of(self, (&stage, length), &contenders, (first, seeds), watch)?;
         let LongRuns { stage, goal, lasting, done } = long;
@@ -171,18 +169,20 @@ impl Comparison {
             remarks: self.remarks(&stage, &contenders, &measured),
         };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, limit))).collect();
-        Ok(Compared {
-            comparison: self.clone(),
-            stage,
-            lasting,
-            first,
-            contenders,
-            measured,
-            verdict,
-            worth,
-            used,
-            recorded,
-        })
+        let comparison = self.clone();
+        Ok(Compared { comparison, stage, lasting, first, contenders, measured, verdict, worth, used, recorded })
+    }
+
+    /// The search for a scheduler's best knobs in runs of this length, if it was asked for.
+    fn tuned(
+        &self,
+        (stage, length): (&Stage, Length),
+        catalogue: &Catalogue,
+        watch: &dyn Watch,
+    ) -> Result<Option<Tuned>, Error> {
+        let stage = || stage.clone().cut(length, &self.scene);
+        let search = |name: &String| tune::search(self, catalogue, &stage(), name, length.limit, watch);
+        self.tune.as_ref().map(search).transpose()
     }
 
     /// Writers that have not filled the memory; who asks for a time means it.

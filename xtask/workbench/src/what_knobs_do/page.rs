@@ -19,9 +19,9 @@ Names, units and ranges: [knobs.md](knobs.md).
 
 Every value is run with the same four seeds as the default. A figure moves if it differs from the default's by 5 % and
 beyond chance (Holm over the load's figures). *No effect*: the disk got the same commands at the same times under all
-values. In `priorities` the real-time class starves the others: their figures are what is left. The loads are on models of disks ([disks.md](disks.md) says what each was validated against), without a file
-system; `blksched list LOAD` prints those that are built in. Your own load on your own disk:
-`blksched compare my.fio --tune mq-deadline`.
+values. In `priorities` the real-time class starves the others: their figures are what is left. The loads are on models
+of disks ([disks.md](disks.md) says what each was validated against), without a file system; `blksched list LOAD` prints
+those that are built in. Your own load on your own disk: `blksched compare my.fio --tune mq-deadline`.
 ";
 
 /// The page of these figures.
