@@ -44,4 +44,4 @@ pub use sample::{Modes, Sample};
 pub use series::{Series, Stretch};
 pub use spread::{Spread, geometric_mean};
 pub use steady::{Beginning, mser5};
-pub use table::{Align, Borders, Cell, Column, Table};
+pub use table::{Align, Borders, Cell, Column, Table, wrapped};

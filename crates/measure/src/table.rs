@@ -8,7 +8,7 @@ mod text;
 
 use std::borrow::Cow;
 
-pub use text::Borders;
+pub use text::{Borders, wrapped};
 
 use crate::quantity::Quantity;
 use crate::sample::Sample;

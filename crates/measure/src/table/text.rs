@@ -196,6 +196,17 @@ fn longest_of(longest: usize, text: &str) -> usize {
     longest
 }
 
+/// A paragraph broken between words, so that no line has more than `width` characters unless a word does.
+///
+/// ```
+/// assert_eq!(blksched_measure::wrapped("one two three", 8), "one two\nthree\n");
+/// ```
+pub fn wrapped(text: &str, width: u16) -> String {
+    let mut out = String::new();
+    push_wrapped(&mut out, text, Some(width));
+    out
+}
+
 /// `text` broken between words so that no line exceeds `width` characters unless a word does.
 fn push_wrapped(out: &mut String, text: &str, width: Option<u16>) {
     let limit = width.map_or(usize::MAX, usize::from);

@@ -48,27 +48,10 @@ pub fn of(table: &KnobTable) -> String {
 
 /// Paragraphs in lines of at most 120 characters; tables, pictures and what is indented stay as they are.
 fn wrapped(text: &str) -> String {
-    const WIDTH: usize = 120;
-    let mut out = String::new();
-    for line in text.lines() {
-        let is_one = line.chars().count() <= WIDTH || line.starts_with(['|', '!', ' ']);
-        let words: Vec<&str> = if is_one { vec![line] } else { line.split(' ').collect() };
-        let mut length = 0;
-        for word in words {
-            let more = word.chars().count();
-            if length > 0 && length + 1 + more > WIDTH {
-                out.push('\n');
-                length = 0;
-            } else if length > 0 {
-                out.push(' ');
-                length += 1;
-            }
-            out.push_str(word);
-            length += more;
-        }
-        out.push('\n');
-    }
-    out
+    const WIDTH: u16 = 120;
+    let stays = |line: &str| line.chars().count() <= usize::from(WIDTH) || line.starts_with(['|', '!', ' ']);
+    let line = |line: &str| if stays(line) { format!("{line}\n") } else { blksched_measure::wrapped(line, WIDTH) };
+    text.lines().map(line).collect()
 }
 
 fn title(one: &OfKnob) -> String {
