@@ -127,6 +127,7 @@ pub fn effects(entry: &Entry) -> Option<Table> {
             effects::words::no_effect(&one.scheduler, &one.knob).into(),
         ]);
     }
+    table.note("Simulated on models of disks, never checked on a drive: which way a knob works, not how far.");
     table.note(effects::words::of_subject(&scheduler).replace("\n\n", " ").replace("**", ""));
     Some(table)
 }

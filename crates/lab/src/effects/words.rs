@@ -23,10 +23,9 @@ pub fn of_subject(name: &str) -> &'static str {
         }
         "kyber" => {
             "Kyber has one decision: how many requests of each kind are inside the disk. It measures latencies over \
-             periods of 100 ms, compares them with the two targets, and widens or narrows the domains; reads come \
-             first, and `async_depth` bounds what asynchronous writes may take of the scheduler's tags. The targets \
-             have an effect only where more is queued than a domain takes at its full depth (256 reads, 128 writes), \
-             or where latencies exceed a target."
+             periods of 100 ms, compares them with the two targets, and widens or narrows the domains; it takes up \
+             to 16 reads, then up to 8 writes, in turn. The targets have an effect only where more is queued than a \
+             domain takes at its full depth (256 reads, 128 writes), or where latencies exceed a target."
         }
         "bfq" => {
             "BFQ gives each process the disk for a budget of sectors, and idles a little for one that will come back. \
@@ -88,7 +87,7 @@ pub fn no_effect(scheduler: &str, knob: &str) -> &'static str {
         (_, "prio_aging_expire") => {
             "It has none where all requests are of one class, or where a lower class is served before it is that old."
         }
-        ("kyber", "async_depth") | ("mq-deadline", "async_depth") | ("bfq", "async_depth") => {
+        (_, "async_depth") => {
             "It has none where less than that is queued at once: it limits requests that nobody waits for."
         }
         ("kyber", _) => {

@@ -160,7 +160,7 @@ pub struct HalfMeasure {
 pub struct CompanyMeasure {
     /// The rows, by their places in [`Measured::jobs`].
     pub rows: Vec<usize>,
-    /// The part of the run in which they did.
+    /// The part of the run in which they did, and which counts for all of them.
     pub part: Sample,
     /// What each of them did in that time, by [`Work`].
     pub done: Vec<[WorkMeasure; 4]>,
