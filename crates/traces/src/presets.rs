@@ -15,7 +15,7 @@
 
 use serde::Deserialize;
 
-use crate::columns::{ColumnRole, ColumnsError, RowReader, Shape, Spec};
+use crate::columns::{Column, ColumnRole, ColumnsError, RowReader, Shape, Spec};
 use crate::snoop::{self, RecordedSide, SnoopTable};
 
 /// A text format.
@@ -200,6 +200,9 @@ impl Preset {
             _ => {}
         }
         let spec = self.spec_for(beginning);
+        if let Some(word) = named_otherwise(&spec, first) {
+            return Err(format!("its header has `{word}` in another column"));
+        }
         let time = self.time.and_then(|looks| Some((looks, time_column(&spec)?)));
         let mut rows = RowReader::new(beginning.as_bytes(), spec);
         let (mut read, mut damaged) = (0, 0);
@@ -227,6 +230,19 @@ impl Preset {
     }
 }
 
+/// A word of the header that names a time in a column where this format has none: the columns are others.
+fn named_otherwise<'h>(spec: &Spec, header: &'h str) -> Option<&'h str> {
+    let Shape::Columns { separator: Some(separator), columns, .. } = &spec.shape else { return None };
+    let is_header = !header.split(*separator).any(|word| word.trim().starts_with(|c: char| c.is_ascii_digit()));
+    let is_time = |word: &str| {
+        let word = word.to_ascii_lowercase();
+        word.contains("time") && !word.contains("resp")
+    };
+    let has_none = |column: &Column| matches!(column.role, ColumnRole::Device | ColumnRole::Op | ColumnRole::Offset);
+    let mut pairs = header.split(*separator).map(str::trim).zip(columns).filter(|_| is_header);
+    pairs.find(|(word, column)| is_time(word) && has_none(column)).map(|(word, _)| word)
+}
+
 /// The column of the time, if blanks separate columns.
 fn time_column(spec: &Spec) -> Option<usize> {
     match &spec.shape {
@@ -243,6 +259,23 @@ mod tests {
 
     fn found(text: &str) -> Vec<String> {
         presets().into_iter().filter(|preset| preset.fits(text).is_ok()).map(|preset| preset.name).collect()
+    }
+
+    #[test]
+    fn a_header_that_has_the_time_elsewhere_is_not_damage() {
+        let rows = "8.7,R,136939143,4096,557\n".repeat(40);
+        assert_eq!(found(&rows), ["alibaba"]);
+        let named = |header: &str| -> Vec<String> {
+            let text = format!("{header}\n{rows}");
+            presets()
+                .into_iter()
+                .filter(|preset| preset.fits_but_for(&text).is_some())
+                .map(|preset| preset.name)
+                .collect()
+        };
+        let none: [String; 0] = [];
+        assert_eq!(named("time_us,op,sector,bytes,latency_us"), none);
+        assert_eq!(named("device_id,opcode,offset,length,timestamp"), ["alibaba"]);
     }
 
     #[test]
