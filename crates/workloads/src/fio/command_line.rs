@@ -210,6 +210,10 @@ impl Line<'_> {
                 let (all, them) = (calls.len(), "give the others by themselves");
                 self.typed.notes.push(format!("the line calls fio {all} times: this is the first of them; {them}"));
             }
+            if let Some(quote) = super::shell::unclosed_quote(&words[place]) {
+                let all = "what follows it is one word";
+                self.typed.notes.push(format!("the line opens a quote ({quote}) and does not close it: {all}"));
+            }
             let inside = calls.into_iter().next().unwrap_or_default();
             let mut all: Vec<String> = words[..at].to_vec();
             all.extend(inside);
@@ -502,5 +506,8 @@ mod tests {
         let (_, typed) = of("'fio --name=a --rw=read > a.log && fio --name=b'");
         assert_eq!(typed.text.unwrap().text, "[a]\nrw=read\n");
         assert!(typed.notes[0].contains("calls fio 2 times"), "{:?}", typed.notes);
+        let (_, typed) = of("\"fio --name=a --rw='read --bs=4k\"");
+        assert!(typed.notes[0].contains("opens a quote (') and does not close it"), "{:?}", typed.notes);
+        assert!(of("'fio --name=a --rw=read'").1.notes.is_empty());
     }
 }

@@ -19,6 +19,11 @@ pub fn commands_in(text: &str) -> Vec<Vec<String>> {
     calls(&plain(text))
 }
 
+/// The quote that is opened in a text and not closed.
+pub(super) fn unclosed_quote(text: &str) -> Option<char> {
+    Shell::read(text).unclosed
+}
+
 /// The words of all commands of a text.
 pub(super) fn words(text: &str) -> Vec<String> {
     Shell::read(text).commands.concat()
@@ -87,6 +92,8 @@ struct Shell<'t> {
     open: u32,
     /// Commands whose output would be part of a word.
     inside: Vec<String>,
+    /// The quote that the end of the text left open.
+    unclosed: Option<char>,
 }
 
 impl Shell<'_> {
@@ -100,6 +107,7 @@ impl Shell<'_> {
             is_target: false,
             open: 0,
             inside: Vec::new(),
+            unclosed: None,
         };
         while let Some(letter) = shell.letters.next() {
             shell.take(letter);
@@ -179,6 +187,7 @@ impl Shell<'_> {
                 letter => self.word.push(letter),
             }
         }
+        self.unclosed.get_or_insert(quote);
     }
 
     fn escaped(&mut self) {
