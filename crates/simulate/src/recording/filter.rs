@@ -85,9 +85,9 @@ impl Filter {
     }
 
     /// Whether nothing from this long after the first event on is wanted, so that a file need not be read further. I/Os
-    /// from before the end may still complete for a while.
-    pub(super) fn is_over(&self, since: Span) -> bool {
-        self.to.is_some_and(|to| since > to + LATEST_COMPLETION)
+    /// from before the end may still complete for a while, unless all have.
+    pub(super) fn is_over(&self, since: Span, all_complete: bool) -> bool {
+        self.to.is_some_and(|to| since > to + LATEST_COMPLETION || all_complete && since >= to)
     }
 
     /// Whether an event is wanted that comes this long after the first, of a device and process with these names.

@@ -12,7 +12,7 @@ use blksched_traces::blktrace::ActionSet;
 use blksched_traces::columns::RowReader;
 use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
-use blksched_workloads::replay::{KEPT_IN_MEMORY, TraceAction, TraceEvent};
+use blksched_workloads::replay::{InFlightIos, KEPT_IN_MEMORY, TraceAction, TraceEvent};
 
 use super::events::{
     Begins, DeviceNumber, NAMED, Names, Plugs, asked, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
@@ -118,6 +118,8 @@ pub struct Stream {
     names: Names,
     devices: BTreeMap<DeviceNumber, String>,
     keeps_all: bool,
+    /// Of what is wanted, where not all is.
+    in_flight: InFlightIos<()>,
     first: Option<u64>,
     last: u64,
     met: Met,
@@ -161,6 +163,7 @@ impl Stream {
             files: opened,
             keeps_all: reading.filter.keeps_all(),
             reading,
+            in_flight: InFlightIos::default(),
             settled: None,
             names: Names::new(),
             devices: BTreeMap::new(),
@@ -266,8 +269,14 @@ impl Stream {
                         event = &late;
                     }
                     let since = Span::from_ns(time - self.first.unwrap_or(time));
-                    if !self.keeps_all && !self.keeps(event, since) {
-                        self.is_over = self.reading.filter.is_over(since);
+                    let filter = &self.reading.filter;
+                    let is_named = || {
+                        let process = self.names.get(&event.pid).map(String::as_str);
+                        filter.keeps(event, since, &name_of(&self.devices, event.device), process)
+                    };
+                    let is_kept = self.keeps_all || (is_named() && is_of_what_came(&mut self.in_flight, event));
+                    if !is_kept {
+                        self.is_over = filter.is_over(since, self.in_flight.is_empty());
                         if self.is_over {
                             break;
                         }
@@ -285,13 +294,6 @@ impl Stream {
                 return Ok(());
             }
         }
-    }
-
-    /// Whether it is wanted, where not all are.
-    fn keeps(&self, event: &TraceEvent, since: Span) -> bool {
-        let device = name_of(&self.devices, event.device);
-        let process = self.names.get(&event.pid).map(String::as_str);
-        self.reading.filter.keeps(event, since, &device, process)
     }
 
     /// Whether nothing can come any more that is earlier than the earliest that waits.
@@ -557,4 +559,20 @@ fn lost(line: &[u8]) -> Option<u64> {
     let text = str::from_utf8(line).ok()?;
     let (_, behind) = text.split_once("[LOST ")?;
     behind.split_once(" EVENTS]")?.0.parse().ok()
+}
+
+/// Whether this is no completion, or that of an I/O that came through here.
+fn is_of_what_came(in_flight: &mut InFlightIos<()>, event: &TraceEvent) -> bool {
+    // Beyond this, it is not known of what a completion is.
+    const MOST: usize = 1 << 20;
+    match event.what {
+        TraceAction::Queue if in_flight.len() < MOST => in_flight.add(event, ()),
+        TraceAction::Complete if in_flight.len() < MOST => {
+            let mut came = false;
+            in_flight.complete(event, |()| came = true);
+            return came;
+        }
+        _ => {}
+    }
+    true
 }

@@ -314,3 +314,17 @@ fn read(bytes: &[u8]) -> (u64, Met) {
     let info = Info::of(&mut stream).unwrap();
     (info.ios(), stream.met())
 }
+
+/// I/Os of which each takes half a millisecond, one a millisecond, of which the first twenty are asked for.
+#[test]
+fn what_is_read_up_to_a_moment_ends_when_that_is_complete() {
+    use std::fmt::Write;
+    let mut text = String::new();
+    (0..200).for_each(|ms| writeln!(text, "{},host,0,Read,{},4096,5000", ms * 10_000, ms * 8192).unwrap());
+    let mut reading = Reading::default();
+    assert_eq!(reading.filter.take("to", "20ms"), Ok(true));
+    let mut stream = Stream::open(vec![in_memory("x.csv", text.into_bytes())], reading).unwrap();
+    let info = Info::of(&mut stream).unwrap();
+    assert_eq!((info.ios(), info.never_completed()), (20, 0));
+    assert_eq!(info.span(), blksched::Span::from_us(19_500));
+}
