@@ -1,6 +1,6 @@
 //! Sorts events: by time, then by arrival.
 //!
-//! Most of a file is already in order, so each file has its own queue, and only events out of order go to a heap.
+//! Most of a file is already in order, so each file has queues of its own, and only events out of order go to a heap.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -37,10 +37,10 @@ const NONE: Key = Key::MAX;
 
 /// Puts events in order.
 pub(super) struct EventOrder {
-    /// The events of each file, in order.
-    files: Vec<WaitingRun>,
+    /// Of each file two runs, each in order: its events, and the completions that stand in the rows of submissions.
+    runs: Vec<WaitingRun>,
     strays: BinaryHeap<Reverse<WaitingEvent>>,
-    /// The earliest key of each file, followed by the strays'.
+    /// The earliest key of each run, followed by the strays'.
     fronts: Vec<Key>,
     /// The place with the earliest key of all.
     first: usize,
@@ -61,9 +61,9 @@ struct WaitingRun {
 impl EventOrder {
     /// An order of this many files.
     pub fn of(files: usize) -> EventOrder {
-        let fronts = vec![NONE; files + 1];
-        let files = (0..files).map(|_| WaitingRun::default()).collect();
-        EventOrder { files, strays: BinaryHeap::new(), fronts, first: 0, rival: NONE, waiting: 0, came: 0 }
+        let runs: Vec<_> = (0..2 * files).map(|_| WaitingRun::default()).collect();
+        let fronts = vec![NONE; runs.len() + 1];
+        EventOrder { runs, strays: BinaryHeap::new(), fronts, first: 0, rival: NONE, waiting: 0, came: 0 }
     }
 
     /// How many events wait.
@@ -80,7 +80,7 @@ impl EventOrder {
 
     /// Takes events of this file, which has been read up to this time.
     pub fn events_of(&mut self, file: usize, counts: Counts, reached: u64) -> FileEvents<'_> {
-        let run = core::mem::take(&mut self.files[file]);
+        let run = core::mem::take(&mut self.runs[2 * file]);
         FileEvents { was_empty: run.events.is_empty(), order: self, run, file, counts, added: 0, reached }
     }
 
@@ -90,9 +90,25 @@ impl EventOrder {
         self.events_of(file, Counts::Every, 0).extend([event]);
     }
 
+    /// Adds a completion of a row of this file: those of requests that the disk finished in order are in order.
+    fn completion(&mut self, file: usize, waiting: WaitingEvent) {
+        let place = 2 * file + 1;
+        let key = waiting.key();
+        let run = &mut self.runs[place];
+        if waiting.1.time < run.newest {
+            return self.stray(waiting);
+        }
+        run.newest = waiting.1.time;
+        let was_empty = run.events.is_empty();
+        run.events.push_back(waiting);
+        if was_empty {
+            self.front(place, key);
+        }
+    }
+
     #[cold]
     fn stray(&mut self, waiting: WaitingEvent) {
-        self.front(self.files.len(), waiting.key());
+        self.front(self.runs.len(), waiting.key());
         self.strays.push(Reverse(waiting));
     }
 
@@ -113,10 +129,10 @@ impl EventOrder {
     /// `settled`. All of them stay. Empty if nothing waits.
     #[inline]
     pub fn run(&self, settled: Option<u64>) -> &[WaitingEvent] {
-        let Some(file) = self.files.get(self.first) else {
+        let Some(run) = self.runs.get(self.first) else {
             return self.strays.peek().map_or(&[], |Reverse(waiting)| core::slice::from_ref(waiting));
         };
-        let (row, _) = file.events.as_slices();
+        let (row, _) = run.events.as_slices();
         let Some(settled) = settled else { return &row[..row.len().min(1)] };
         let rival = (self.rival >> 64) as u64;
         // For nearly all, comparing times is enough; only at the rival's time does the order of arrival decide.
@@ -130,13 +146,13 @@ impl EventOrder {
     /// Removes this many events of the [run](Order::run).
     #[inline]
     pub fn pop(&mut self, run: usize) {
-        let next = match self.files.get_mut(self.first) {
-            Some(file) => {
-                file.events.drain(..run);
-                if file.events.is_empty() {
-                    file.newest = 0;
+        let next = match self.runs.get_mut(self.first) {
+            Some(first) => {
+                first.events.drain(..run);
+                if first.events.is_empty() {
+                    first.newest = 0;
                 }
-                file.events.front().map(WaitingEvent::key)
+                first.events.front().map(WaitingEvent::key)
             }
             None => {
                 for _ in 0..run {
@@ -209,7 +225,9 @@ impl Extend<TraceEvent> for FileEvents<'_> {
             }
             let (time, waiting) = (event.time, WaitingEvent(self.order.came + self.added as u64, event));
             self.added += 1;
-            if time >= self.run.newest {
+            if self.counts == Counts::First && self.added > 1 {
+                self.order.completion(self.file, waiting);
+            } else if time >= self.run.newest {
                 self.run.newest = time;
                 self.run.events.push_back(waiting);
             } else {
@@ -224,12 +242,13 @@ impl Drop for FileEvents<'_> {
         let order = &mut *self.order;
         order.came += self.added as u64;
         order.waiting += self.added;
-        order.files[self.file] = core::mem::take(&mut self.run);
+        let place = 2 * self.file;
+        order.runs[place] = core::mem::take(&mut self.run);
         if self.was_empty
-            && let Some(first) = order.files[self.file].events.front()
+            && let Some(first) = order.runs[place].events.front()
         {
             let key = first.key();
-            order.front(self.file, key);
+            order.front(place, key);
         }
     }
 }
@@ -280,8 +299,16 @@ mod tests {
                 let file = below(3) as usize;
                 clocks[file] += below(10);
                 let time = clocks[file].saturating_sub(if below(8) == 0 { below(40) } else { 0 });
-                order.add(file, event(time, pid));
-                model.push((time, pid));
+                let came = 3 * pid;
+                order.add(file, event(time, came));
+                model.push((time, came));
+                if below(2) == 0 {
+                    // A row: its submission, and its completion later.
+                    let (begun, ended) = (clocks[file], clocks[file] + below(60));
+                    let row = [event(begun, came + 1), event(ended, came + 2)];
+                    order.events_of(file, Counts::First, 0).extend(row);
+                    model.extend([(begun, came + 1), (ended, came + 2)]);
+                }
             }
             assert_eq!(order.len(), model.len());
         }

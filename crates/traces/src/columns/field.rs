@@ -267,6 +267,12 @@ impl Unit {
 
 /// The kind as traces, fio, Windows and blkparse write it; none for a blank.
 fn in_words(word: &str) -> Option<ToldOp> {
+    // Nearly all are one letter.
+    match word.as_bytes() {
+        [b'R' | b'r'] => return Some(ToldOp::Read),
+        [b'W' | b'w'] => return Some(ToldOp::Write),
+        _ => {}
+    }
     const LONGEST: usize = "diskwriteinit".len();
     let mut lower = [0; LONGEST];
     let lower = lower.get_mut(..word.len())?;
@@ -313,12 +319,18 @@ fn scsi(word: &str) -> Option<ToldOp> {
 
 /// A number of digits only, or hexadecimal behind `0x`.
 fn whole(word: &str) -> Option<u64> {
-    if let Some(digits) = word.strip_prefix("0x").or_else(|| word.strip_prefix("0X")) {
+    if let [b'0', b'x' | b'X', ..] = word.as_bytes() {
+        let digits = &word[2..];
         let hexadecimal = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
         return u64::from_str_radix(digits, 16).ok().filter(|_| hexadecimal);
     }
-    let digits = !word.is_empty() && word.len() <= 20 && word.bytes().all(|byte| byte.is_ascii_digit());
-    if digits { word.parse().ok() } else { None }
+    if word.is_empty() || word.len() > 20 {
+        return None;
+    }
+    word.bytes().try_fold(0_u64, |so_far, byte| {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 { None } else { so_far.checked_mul(10)?.checked_add(u64::from(digit)) }
+    })
 }
 
 #[cfg(test)]
