@@ -30,7 +30,7 @@ fn said(load: &str, disk: &str, effort: f64) -> Said {
         Comparison { elevators, effort, fits: FitSearch::None, ..Comparison::of(Scene::of(load, disk, 1), 3) };
     let verdict = question.answer().unwrap().verdict;
     match (&verdict.unranked, verdict.kept) {
-        (Some(_), _) | (_, Some(Kept::MayBeChance)) => Said::Unknown,
+        (Some(_), _) | (_, Some(Kept::MayBeChance | Kept::DefaultInTwoModes)) => Said::Unknown,
         _ => Said::Proposes(verdict.proposal.map(|proposal| proposal.to_string())),
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use blksched::Catalogue;
 use blksched_lab::runs::measured::Availability;
 use blksched_lab::scene::{BY_FILE, BY_WEIGHT, Stage, by_groups};
-use blksched_lab::verdict::action::{self, Action, Challenger};
+use blksched_lab::verdict::action::{self, Action, Challenger, Kept};
 use blksched_lab::verdict::clones::{JobDifference, by_job};
 use blksched_lab::verdict::contrast::times;
 use blksched_lab::{Comparison, FitSearch, Scene, Watch};
@@ -145,7 +145,7 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          hardware queue, `none` for many). `=`: no scheduler is proven to be 5 % better on the figures that each\n\
          job's role calls for (Holm's correction over the candidates), or none that is better can be recommended.\n\
          `choose`: a scheduler helps some jobs and harms others. `?`: the runs do not say.\n\
-         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against. \n\
+         Simulated, on models of disks: [disks.md](disks.md) says what each was validated against.\n\
          Files are {files}. `blksched list WORKLOAD` prints a job\n\
          file, `blksched compare WORKLOAD --disk DISK{flag} --elevators A,B,…` the whole comparison behind a cell.\n\
          {besides}\n",
@@ -210,6 +210,7 @@ fn field(
     }
     let mut short = match action.chosen() {
         Some(chosen) => format!("**{}** {}", chosen.scheduler.label(), times(chosen.score.ratio)),
+        None if action.kept() == Some(Kept::DefaultInTwoModes) => "?".to_owned(),
         None => action.dear().map_or("=".to_owned(), |dear| format!("choose: {}", dear.scheduler.label())),
     };
     let mut long = action.sentences();

@@ -23,6 +23,7 @@ use crate::verdict::figure::{Figure, FigureKind};
 use crate::verdict::goal::{Bound, Goal, NamedGoal};
 use crate::verdict::halves::{self, Sides};
 use crate::verdict::price;
+use crate::verdict::recorded::IN_MEMORY;
 use crate::verdict::role::Role;
 pub use crate::verdict::score::{WORTH_IT, scores};
 
@@ -64,6 +65,8 @@ pub enum Kept {
     GoalNotMet,
     /// The best is better, but something speaks against it: [`Challenger::forbidden`].
     BetterIsForbidden,
+    /// One is better than the mean of the default's runs, which fall into two modes, and not than the better mode.
+    DefaultInTwoModes,
     /// The best is better for some jobs and harms others too much: [`Challenger::harms`]. The user has to choose.
     HarmsOthers,
     /// The best looks better, but chance would explain it.
@@ -80,6 +83,7 @@ impl Kept {
             Kept::NoOther => "no_other",
             Kept::GoalNotMet => "goal_not_met",
             Kept::BetterIsForbidden => "better_is_forbidden",
+            Kept::DefaultInTwoModes => "default_in_two_modes",
             Kept::HarmsOthers => "harms_others",
             Kept::MayBeChance => "may_be_chance",
             Kept::TooLittle => "too_little",
@@ -104,6 +108,8 @@ pub struct Challenger {
     pub harms: Vec<Contrast>,
     /// Why it cannot be recommended, however well it scores.
     pub forbidden: Vec<String>,
+    /// How many of these only say that the default's own runs fall into two modes.
+    default_modes: usize,
     /// Standstills of jobs that the goal does not name.
     pub stalls: Vec<String>,
     /// Whether it is worth a change in the second half of the runs only.
@@ -114,6 +120,11 @@ impl Challenger {
     /// Whether it is at least 5 % better, beyond chance.
     pub fn is_better(&self) -> bool {
         self.score.ratio >= WORTH_IT && self.p <= ALPHA
+    }
+
+    /// Whether only the default's two modes speak against it: then the runs do not say which of the two is better.
+    fn hangs_on_modes(&self) -> bool {
+        self.default_modes > 0 && self.forbidden.len() == self.default_modes
     }
 }
 
@@ -138,7 +149,9 @@ pub fn candidates(
     let candidate = |(here, contrasts): (&Arc<Measured>, &Vec<Contrast>)| {
         let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
         let (gains, costs) = both_sides(contrasts, default);
-        let (forbidden, harms) = (forbidden(here, default, goal), price::harms(contrasts, default, goal));
+        let (modes, harms) = (beside_modes(here, default), price::harms(contrasts, default, goal));
+        let default_modes = modes.len();
+        let forbidden = forbidden(here, default, goal).into_iter().chain(modes).collect();
         let stalls = stalls(here, default, |row| !goal.protects(row));
         Some(Challenger {
             scheduler: here.clone(),
@@ -148,6 +161,7 @@ pub fn candidates(
             costs,
             harms,
             forbidden,
+            default_modes,
             stalls,
             is_late: false,
         })
@@ -190,9 +204,18 @@ pub fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
 pub fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
     let mut why = misses(here, goal);
     why.extend(stalls(here, default, |row| goal.protects(row)));
-    let waited_for = |(job, ..): &(&JobMeasure, Figure, Modes)| job.role.0 != Role::Background;
-    why.extend(two_modes(here).filter(waited_for).map(|(job, figure, modes)| modes_sentence(job, &figure, &modes)));
-    for (job, figure, modes) in two_modes(default).filter(waited_for) {
+    why.extend(two_modes(here).filter(is_waited_for).map(|(job, figure, modes)| modes_sentence(job, &figure, &modes)));
+    why
+}
+
+fn is_waited_for((job, ..): &(&JobMeasure, Figure, Modes)) -> bool {
+    job.role.0 != Role::Background
+}
+
+/// The figures of which the default's runs fall into two modes, and this scheduler's are no better than the better one.
+fn beside_modes(here: &Measured, default: &Measured) -> Vec<String> {
+    let mut why = Vec::new();
+    for (job, figure, modes) in two_modes(default).filter(is_waited_for) {
         let ours = figure.sample(here).map_or(f64::NAN, |sample| sample.mean());
         let is_better = match figure.what.higher_is_better() {
             true => ours > modes.high.1 * WORTH_IT,
@@ -233,8 +256,8 @@ fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool)
     why
 }
 
-/// Jobs whose runs fall into two modes, by their bandwidth or by what they wait for. All are reported, but a background
-/// job's modes do not count against a scheduler.
+/// Jobs whose runs fall into two modes, by their bandwidth or by what they wait for, unless that ends in memory. All
+/// are reported, but a background job's modes do not count against a scheduler.
 pub fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
     measured.jobs.iter().enumerate().filter_map(|(row, job)| {
         let figures = job.work.iter().map(|(work, _)| {
@@ -245,8 +268,9 @@ pub fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figu
             };
             Figure { row: Some(row), work: Some(*work), what }
         });
-        let mut modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
-        modes.next()
+        let modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
+        let in_memory = |figure: &Figure, modes: &Modes| figure.what == FigureKind::Mean && modes.high.1 <= IN_MEMORY;
+        modes.filter(|(_, figure, modes)| !in_memory(figure, modes)).next()
     })
 }
 
@@ -419,10 +443,18 @@ impl Action {
             None => Kept::NoOther,
             Some(_) if !self.missed.is_empty() => Kept::GoalNotMet,
             Some(_) if self.dear().is_some() => Kept::HarmsOthers,
+            Some(_) if self.beside_modes().is_some() => Kept::DefaultInTwoModes,
             Some(best) if best.is_better() => Kept::BetterIsForbidden,
             Some(best) if best.score.ratio >= WORTH_IT => Kept::MayBeChance,
             Some(_) => Kept::TooLittle,
         })
+    }
+
+    /// The best of those against which only the default's two modes speak.
+    fn beside_modes(&self) -> Option<&Challenger> {
+        self.candidates
+            .iter()
+            .find(|candidate| candidate.is_better() && candidate.hangs_on_modes() && !self.is_dear(candidate))
     }
 
     fn refusal(&self, kept: Kept) -> String {
@@ -433,6 +465,9 @@ impl Action {
             (Kept::GoalNotMet, _) => "No scheduler meets the whole goal",
             (Kept::BetterIsForbidden, _) => {
                 return format!("Keep {default}. If that price is fine, --goal says what counts.");
+            }
+            (Kept::DefaultInTwoModes, _) => {
+                return format!("The runs do not say which is better: keep {default}; --seeds runs more.");
             }
             (Kept::HarmsOthers, _) => return format!("Keep {default} until --goal says what counts."),
             (Kept::MayBeChance, Some(best)) => {

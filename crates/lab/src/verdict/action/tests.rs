@@ -207,6 +207,19 @@ fn where_the_defaults_runs_fall_into_two_modes_the_better_of_them_counts() {
 }
 
 #[test]
+fn where_only_the_defaults_two_modes_speak_against_the_better_the_runs_do_not_say() {
+    let split = || scheduler("a", vec![reader("db", &[100e6, 10e6, 101e6, 102e6, 99e6, 98e6], 0.1e9)]);
+    let with = |ns: f64| scheduler("b", vec![reader("db", &USUAL.map(|usual| usual * ns / 100e6), 0.1e9)]);
+    let (chosen, said) = verdict(split(), with(9.8e6), None);
+    assert_eq!(chosen, None, "{said}");
+    assert!(said.contains("The runs do not say which is better: keep a"), "{said}");
+    // In memory nobody waits for the disk.
+    let fast = [1.3e3, 100.0, 1.3e3, 1.3e3, 1.3e3, 1.3e3];
+    let (_, said) = verdict(scheduler("a", vec![reader("db", &fast, 0.1e9)]), with(700.0), None);
+    assert!(!said.contains("two modes"), "{said}");
+}
+
+#[test]
 fn a_job_that_gets_nothing_forbids_it() {
     let base = scheduler("a", vec![reader("db", &USUAL, 0.1e9), reader("other", &USUAL, 0.1e9)]);
     let starved = JobMeasure { work: Vec::new(), ..reader("other", &USUAL, 0.1e9) };
