@@ -10,16 +10,16 @@ pub fn of_subject(name: &str) -> &'static str {
              *N*: its reads, each of which waits anew; *L*: how many writes go before each, `fifo_batch` divided by \
              the cost of one (1 for a write that continues the one before it, `seek_cost` for any other, as for the \
              first of a batch); *c*: what one of them takes; *r*: what the read itself takes, with the seek to it. \
-             What the disk holds when a read comes, and what was chosen before, comes on top (on a disk that takes \
-             10 ms for anything, `fifo_batch=1` in 2.6.33 gives 30 ms where L · c + r is 20). \
+             *L* is never less than what is decided before the process runs that asks for the next read: the \
+             commands inside the disk, and the one that stands chosen behind them; so `fifo_batch` = 1 is no better \
+             than 2 on a disk that holds one command. \
              `read_expire` and `writes_starved` are not in it: they have an effect only where several reads wait at \
              once, or where somebody waits for writes."
         }
         "mq-deadline" => {
-            "The formula is deadline's: wait = N · (L · c + r), with *L* = `fifo_batch` writes; what is inside the \
-             disk is behind the scheduler and comes on top: a disk that holds 32 commands adds up to 32 · c whatever \
-             the knobs are. So its knobs matter where the disk holds few commands, and where more is queued than the \
-             disk takes."
+            "The formula is deadline's: wait = N · (L · c + r), with *L* = `fifo_batch` writes, but no less than the \
+             disk holds: on one that holds 32 commands up to 32 · c, whatever the knobs are. So its knobs matter \
+             where the disk holds few commands, and where more is queued than the disk takes."
         }
         "kyber" => {
             "Kyber has one decision: how many requests of each kind are inside the disk. It measures latencies over \
