@@ -11,10 +11,11 @@
 
 use alloc::collections::BTreeMap;
 use alloc::string::String;
+use alloc::vec::Vec;
 
 use crate::cgroup::blk_ioprio::PrioClass;
 use crate::cgroup::blk_throttle::{Era, Passage, Throttle};
-use crate::cgroup::files::FileError;
+use crate::cgroup::files::{FileError, MaxKey};
 use crate::group::GroupError;
 use crate::request::{Bio, GroupId};
 use crate::time::{Instant, Jiffies};
@@ -52,16 +53,16 @@ impl core::error::Error for GroupFileError {}
 /// The policies at the level of bios.
 #[derive(Debug)]
 pub(super) struct BioGate {
-    pub(super) max: Throttle,
+    max: Throttle,
     /// Whether any limit is set; otherwise no policy is asked.
-    pub(super) limits: bool,
-    pub(super) classes: BTreeMap<GroupId, PrioClass>,
+    limits: bool,
+    classes: BTreeMap<GroupId, PrioClass>,
     /// `io.weight`, for an io.cost that is enabled later.
-    pub(super) weights: BTreeMap<GroupId, u32>,
-    pub(super) held: BTreeMap<u64, Bio>,
+    weights: BTreeMap<GroupId, u32>,
+    held: BTreeMap<u64, Bio>,
     /// How many bios `io.max` has ever held.
-    pub(super) ever_held: u64,
-    pub(super) next: u64,
+    ever_held: u64,
+    next: u64,
 }
 
 impl Default for BioGate {
@@ -93,6 +94,49 @@ impl BioGate {
     #[inline]
     pub(super) fn deadline(&self) -> Option<Instant> {
         if self.limits { self.max.deadline() } else { None }
+    }
+
+    /// How many bios `io.max` has ever held.
+    pub(super) fn ever_held(&self) -> u64 {
+        self.ever_held
+    }
+
+    /// Some of `id`'s limits change; from the first limit on, every bio is looked at.
+    pub(super) fn change_limits(&mut self, now: Instant, id: GroupId, keys: &[MaxKey]) {
+        let mut limits = self.max.limits(id);
+        keys.iter().for_each(|key| key.change(&mut limits));
+        self.limits = true;
+        self.max.set_limits(now, id, limits);
+    }
+
+    pub(super) fn set_class(&mut self, id: GroupId, class: PrioClass) {
+        self.classes.insert(id, class);
+    }
+
+    pub(super) fn set_weight(&mut self, id: GroupId, weight: u32) {
+        self.weights.insert(id, weight);
+    }
+
+    /// The groups' `io.weight`.
+    pub(super) fn weights(&self) -> impl Iterator<Item = (GroupId, u32)> + '_ {
+        self.weights.iter().map(|(&id, &weight)| (id, weight))
+    }
+
+    /// The bios that `io.max` lets go now.
+    pub(super) fn elapse(&mut self, now: Instant, released: &mut Vec<u64>) {
+        self.max.elapse(now, released);
+    }
+
+    /// The held bio of a released token.
+    pub(super) fn let_go(&mut self, token: u64) -> Option<Bio> {
+        self.held.remove(&token)
+    }
+
+    /// The group is gone; what it held is released.
+    pub(super) fn remove_group(&mut self, id: GroupId, released: &mut Vec<u64>) {
+        self.max.remove_group(id, released);
+        self.classes.remove(&id);
+        self.weights.remove(&id);
     }
 
     pub(super) fn group(&mut self, id: GroupId, parent: GroupId) {

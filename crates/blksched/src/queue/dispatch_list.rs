@@ -54,8 +54,8 @@ pub(super) enum From {
 /// Requests that wait for the device.
 #[derive(Debug, Default)]
 pub(super) struct DispatchList {
-    pub(super) waiting: VecDeque<(RequestId, From)>,
-    pub(super) flush_in_device: bool,
+    waiting: VecDeque<(RequestId, From)>,
+    flush_in_device: bool,
 }
 
 impl DispatchList {
@@ -66,6 +66,14 @@ impl DispatchList {
     /// Whether the list is empty and the device has no flush that must run alone.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && !self.flush_in_device
+    }
+
+    pub(super) fn front(&self) -> Option<RequestId> {
+        self.waiting.front().map(|&(rq, _)| rq)
+    }
+
+    pub(super) fn pop_front(&mut self) -> Option<RequestId> {
+        self.waiting.pop_front().map(|(rq, _)| rq)
     }
 
     pub(super) fn push_front(&mut self, rq: RequestId, from: From) {
@@ -84,6 +92,15 @@ impl DispatchList {
     /// All requests except flushes.
     pub(super) fn data<'a>(&'a self, requests: &'a Requests) -> impl Iterator<Item = RequestId> + 'a {
         self.waiting.iter().map(|(rq, _)| *rq).filter(|&rq| requests[rq].op != Op::Flush)
+    }
+
+    /// Whether the device has a flush.
+    pub(super) fn has_flush_out(&self) -> bool {
+        self.flush_in_device
+    }
+
+    pub(super) fn flush_is_out(&mut self) {
+        self.flush_in_device = true;
     }
 
     pub(super) fn flush_is_back(&mut self) {

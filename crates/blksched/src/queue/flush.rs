@@ -26,9 +26,9 @@ pub(super) enum FlushWaiter {
 /// Requested flushes and the one in flight.
 #[derive(Debug, Default)]
 pub(super) struct Flushes {
-    pub(super) pending: Vec<FlushWaiter>,
-    pub(super) running: Option<RequestId>,
-    pub(super) covered: Vec<FlushWaiter>,
+    pending: Vec<FlushWaiter>,
+    running: Option<RequestId>,
+    covered: Vec<FlushWaiter>,
 }
 
 impl Flushes {
@@ -38,8 +38,40 @@ impl Flushes {
         !self.pending.is_empty()
     }
 
+    /// Whether a flush is to be sent now.
+    pub(super) fn are_due(&self) -> bool {
+        self.are_asked() && self.running.is_none()
+    }
+
+    /// Something waits for the next flush.
+    pub(super) fn ask(&mut self, waiter: FlushWaiter) {
+        self.pending.push(waiter);
+    }
+
     pub(super) fn after(&mut self, bios: Fragment) {
-        self.pending.push(FlushWaiter::After(bios));
+        self.ask(FlushWaiter::After(bios));
+    }
+
+    /// One flush covers all that wait; returns how many. What comes meanwhile waits for the next.
+    pub(super) fn cover(&mut self) -> u32 {
+        core::mem::swap(&mut self.pending, &mut self.covered);
+        self.covered.len() as u32
+    }
+
+    /// `rq` is the flush for what is covered.
+    pub(super) fn begin(&mut self, rq: RequestId) {
+        self.running = Some(rq);
+    }
+
+    /// The flush has completed: what it covered, to be [returned](Self::keep) empty.
+    pub(super) fn end(&mut self, rq: RequestId) -> Vec<FlushWaiter> {
+        assert_eq!(self.running.take(), Some(rq));
+        core::mem::take(&mut self.covered)
+    }
+
+    /// Keeps the allocation for the next flush.
+    pub(super) fn keep(&mut self, emptied: Vec<FlushWaiter>) {
+        self.covered = emptied;
     }
 
     /// The device returned the flush untried.

@@ -75,31 +75,31 @@ pub(super) const LONGEST_BURST: Span = Span::from_ms(100);
 
 /// The requests that one submitter has collected, oldest first, and since when.
 #[derive(Debug, Default)]
-pub(super) struct Collected {
-    pub(super) began: Instant,
-    pub(super) requests: Vec<RequestId>,
+struct Collected {
+    began: Instant,
+    requests: Vec<RequestId>,
 }
 
 /// The requests collected by each submitter.
 #[derive(Debug, Default)]
-pub(super) struct Collections {
-    pub(super) places: Numbers,
-    pub(super) rows: Vec<Collected>,
+struct Collections {
+    places: Numbers,
+    rows: Vec<Collected>,
     /// Rows of submitters that have exited.
-    pub(super) free: Vec<u32>,
+    free: Vec<u32>,
 }
 
 impl Collections {
-    pub(super) fn get(&self, submitter: SubmitterId) -> Option<&Collected> {
+    fn get(&self, submitter: SubmitterId) -> Option<&Collected> {
         self.places.get(submitter.0).map(|place| &self.rows[place as usize])
     }
 
-    pub(super) fn get_mut(&mut self, submitter: SubmitterId) -> Option<&mut Collected> {
+    fn get_mut(&mut self, submitter: SubmitterId) -> Option<&mut Collected> {
         self.places.get(submitter.0).map(|place| &mut self.rows[place as usize])
     }
 
     /// The submitter's row, made if it does not exist.
-    pub(super) fn row(&mut self, submitter: SubmitterId) -> &mut Collected {
+    fn row(&mut self, submitter: SubmitterId) -> &mut Collected {
         let place = self.places.get(submitter.0).unwrap_or_else(|| {
             let place = self.free.pop().unwrap_or_else(|| {
                 self.rows.push(Collected::default());
@@ -111,7 +111,7 @@ impl Collections {
         &mut self.rows[place as usize]
     }
 
-    pub(super) fn remove(&mut self, submitter: SubmitterId) {
+    fn remove(&mut self, submitter: SubmitterId) {
         if let Some(place) = self.places.get(submitter.0) {
             self.places.remove(submitter.0);
             self.rows[place as usize] = Collected::default();
@@ -122,16 +122,16 @@ impl Collections {
 
 /// The state of the era's plug.
 pub(super) struct Plug {
-    pub(super) kind: Plugging,
+    kind: Plugging,
     /// When a closed queue plug opens by timeout, if it does.
-    pub(super) closed_until: Option<Instant>,
-    pub(super) closed: bool,
+    closed_until: Option<Instant>,
+    closed: bool,
     /// The requests collected by each submitter.
-    pub(super) collected: Collections,
+    collected: Collections,
     /// How many requests all of them hold.
-    pub(super) held: u32,
+    held: u32,
     /// Bursts in the order of their beginnings; those that have ended remain until they come to the front.
-    pub(super) bursts: VecDeque<(Instant, SubmitterId)>,
+    bursts: VecDeque<(Instant, SubmitterId)>,
 }
 
 impl Plug {
@@ -154,6 +154,66 @@ impl Plug {
         let burst = self.bursts.front().map(|&(began, _)| began + LONGEST_BURST);
         // An era has at most one of the two.
         burst.or(self.closed_until)
+    }
+
+    pub(super) fn kind(&self) -> Plugging {
+        self.kind
+    }
+
+    /// Closes the queue's plug, until this moment if there is one; false if it was closed.
+    pub(super) fn close(&mut self, until: Option<Instant>) -> bool {
+        if self.closed {
+            return false;
+        }
+        (self.closed, self.closed_until) = (true, until);
+        true
+    }
+
+    /// Opens the queue's plug; false if it was open.
+    pub(super) fn open(&mut self) -> bool {
+        self.closed_until = None;
+        core::mem::take(&mut self.closed)
+    }
+
+    /// The burst that began first: when, and whose.
+    pub(super) fn first_burst(&self) -> Option<(Instant, SubmitterId)> {
+        self.bursts.front().copied()
+    }
+
+    /// Adds a request to its submitter's burst; true if that begins one.
+    pub(super) fn collect(&mut self, now: Instant, submitter: SubmitterId, rq: RequestId) -> bool {
+        let burst = self.collected.row(submitter);
+        burst.requests.push(rq);
+        let begins = burst.requests.len() == 1;
+        if begins {
+            burst.began = now;
+            self.bursts.push_back((now, submitter));
+        }
+        self.held += 1;
+        begins
+    }
+
+    /// Takes a submitter's burst, which is to be [returned](Self::keep) empty; `None` if it has collected nothing.
+    pub(super) fn take(&mut self, submitter: SubmitterId) -> Option<Vec<RequestId>> {
+        let burst = self.collected.get_mut(submitter)?;
+        if burst.requests.is_empty() {
+            return None;
+        }
+        let taken = core::mem::take(&mut burst.requests);
+        self.burst_is_over(taken.len());
+        Some(taken)
+    }
+
+    /// Keeps the allocation for the submitter's next burst.
+    pub(super) fn keep(&mut self, submitter: SubmitterId, emptied: Vec<RequestId>) {
+        if let Some(burst) = self.collected.get_mut(submitter) {
+            burst.requests = emptied;
+        }
+    }
+
+    /// How many requests `submitter` has collected.
+    pub(super) fn count_of(&self, submitter: SubmitterId) -> usize {
+        self.collected.get(submitter).map_or(0, |burst| burst.requests.len())
     }
 
     /// Whether a closed queue plug times out now.
@@ -196,7 +256,7 @@ impl Plug {
     }
 
     /// A burst of this many requests is handed over: bursts that have ended leave the front.
-    pub(super) fn burst_is_over(&mut self, requests: usize) {
+    fn burst_is_over(&mut self, requests: usize) {
         self.held -= requests as u32;
         if self.held == 0 {
             return self.bursts.clear();

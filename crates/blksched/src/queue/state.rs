@@ -79,7 +79,7 @@ impl QueueState {
 
     /// `io.max` or `io.prio.class` were set: bios pass them first. 2.4's page cache submits buffers, which are no bios.
     pub(super) fn gate_changed(&mut self) {
-        let is_straight = self.gate.is_open() && self.plug.kind != Plugging::TaskQueue;
+        let is_straight = self.gate.is_open() && self.plug.kind() != Plugging::TaskQueue;
         self.longest = if is_straight { self.config.limits.max_sectors } else { 0 };
         self.wake_by(self.gate.deadline().unwrap_or(Instant::NEVER));
     }

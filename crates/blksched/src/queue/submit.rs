@@ -227,7 +227,7 @@ impl Step<'_, dyn Elevator> {
         let (pieces, most) = (self.cx.state.merges.rules().pieces, self.cx.state.config.limits.max_sectors);
         // 2.4's page cache submits buffers. A driver that has that elevator in other surroundings (a server whose bios
         // are its clients' requests) submits bios.
-        if self.cx.state.plug.kind == Plugging::TaskQueue { pieces.longest(most) } else { most }
+        if self.cx.state.plug.kind() == Plugging::TaskQueue { pieces.longest(most) } else { most }
     }
 
     /// Submits a bio longer than the device takes, or than a buffer of 2.4.

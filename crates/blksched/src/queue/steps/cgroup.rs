@@ -23,7 +23,7 @@ use crate::time::Instant;
 impl<L: Listener> BlockQueue<L> {
     /// How many bios `io.max` has held so far; `None` if no group has a limit.
     pub fn held_by_io_max(&self) -> Option<u64> {
-        self.state.gate.has_limits().then_some(self.state.gate.ever_held)
+        self.state.gate.has_limits().then(|| self.state.gate.ever_held())
     }
 
     /// Writes to a file of a group: `io.max`, `io.latency`, `io.prio.class`, `io.weight`, `io.bfq.weight`; for the root
@@ -56,15 +56,11 @@ impl<L: Listener> BlockQueue<L> {
                 step.announce(id, group).map_err(GroupFileError::Group)?;
             }
             Written::Max(keys) => {
-                let gate = &mut step.cx.state.gate;
-                let mut limits = gate.max.limits(id);
-                keys.iter().for_each(|key| key.change(&mut limits));
-                gate.limits = true;
-                gate.max.set_limits(now, id, limits);
+                step.cx.state.gate.change_limits(now, id, keys);
                 step.cx.state.gate_changed();
             }
             Written::PrioClass(class) => {
-                step.cx.state.gate.classes.insert(id, *class);
+                step.cx.state.gate.set_class(id, *class);
                 step.cx.state.gate_changed();
             }
             Written::CostQos(CostQos { enable: Some(true), .. }) | Written::CostModel(_) => {
@@ -79,7 +75,7 @@ impl<L: Listener> BlockQueue<L> {
                 step.configure(id, &written);
             }
             Written::Weight(weight) => {
-                step.cx.state.gate.weights.insert(id, *weight);
+                step.cx.state.gate.set_weight(id, *weight);
                 step.configure(id, &written);
             }
             Written::CostQos(_) => step.configure(id, &written),
@@ -104,7 +100,7 @@ impl Step<'_, dyn Elevator> {
         let (model, qos) = (None, None);
         let config = Config { jiffies: JIFFIES, class, model, qos, overflows, era: CostEra::default() };
         self.add_policy(Box::new(IoCostPolicy::new(config)));
-        for (id, weight) in self.cx.state.gate.weights.clone() {
+        for (id, weight) in self.cx.state.gate.weights().collect::<Vec<_>>() {
             self.configure(id, &Written::Weight(weight));
         }
     }
@@ -128,7 +124,7 @@ impl Step<'_, dyn Elevator> {
     /// Releases the bios of `io.max` whose time has come.
     pub(in crate::queue) fn elapse_gate(&mut self) {
         let mut released = Vec::new();
-        self.cx.state.gate.max.elapse(self.cx.now, &mut released);
+        self.cx.state.gate.elapse(self.cx.now, &mut released);
         self.submit_released(&released);
     }
 
@@ -140,7 +136,7 @@ impl Step<'_, dyn Elevator> {
         }
         let mut submitters = Vec::new();
         for token in released {
-            let Some(bio) = self.cx.state.gate.held.remove(token) else { continue };
+            let Some(bio) = self.cx.state.gate.let_go(*token) else { continue };
             self.cx.tell(|_| Reason::PassedMax { submitter: bio.submitter, group: bio.group });
             if self.submit_passed(&bio) == Submitted::Held && !submitters.contains(&bio.submitter) {
                 submitters.push(bio.submitter);
@@ -153,9 +149,7 @@ impl Step<'_, dyn Elevator> {
     /// A group is removed: its bios no longer wait at `io.max`.
     pub(in crate::queue) fn ungate(&mut self, id: GroupId) {
         let mut released = Vec::new();
-        self.cx.state.gate.max.remove_group(id, &mut released);
-        self.cx.state.gate.classes.remove(&id);
-        self.cx.state.gate.weights.remove(&id);
+        self.cx.state.gate.remove_group(id, &mut released);
         self.cx.state.gate_changed();
         self.submit_released(&released);
     }

@@ -99,9 +99,11 @@ impl Step<'_, dyn Elevator> {
         if self.is_device_full() {
             return Some(Next::Full);
         }
-        let (rq, _) = self.cx.state.list.waiting.pop_front()?;
+        let rq = self.cx.state.list.pop_front()?;
         let is_flush = self.cx.state.requests[rq].op == Op::Flush;
-        self.cx.state.list.flush_in_device |= is_flush;
+        if is_flush {
+            self.cx.state.list.flush_is_out();
+        }
         self.cx.state.queued -= u32::from(!is_flush);
         Some(Next::Issue(self.start(rq)))
     }
@@ -111,9 +113,9 @@ impl Step<'_, dyn Elevator> {
         let QueueState { device, config, list, requests, .. } = &*self.cx.state;
         let room = device.in_flight < config.depth;
         let alone = config.driver.flush == FlushCommand::Alone;
-        let first_is_flush = list.waiting.front().is_some_and(|&(rq, _)| requests[rq].op == Op::Flush);
+        let first_is_flush = list.front().is_some_and(|rq| requests[rq].op == Op::Flush);
         let waits_for_drive = alone && first_is_flush && device.in_flight > 0;
-        if room && !waits_for_drive && !(alone && list.flush_in_device) {
+        if room && !waits_for_drive && !(alone && list.has_flush_out()) {
             return false;
         }
         if config.driver.ahead == DispatchAhead::OneMore && list.is_empty() && self.elevator.schedules() {

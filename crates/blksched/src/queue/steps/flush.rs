@@ -22,8 +22,8 @@ impl Step<'_, dyn Elevator> {
             (_, false) => return self.submit_data(&Bio { durability: Durability::default(), ..bio }),
             // Since blk-mq, each holds a slot from start to end.
             (_, true) if self.cx.state.config.slots.era().is_some() => return self.submit_data(&bio),
-            (Op::Flush, true) => self.cx.state.flushes.pending.push(FlushWaiter::Bare(bio.tag)),
-            (_, true) if bio.durability.preflush => self.cx.state.flushes.pending.push(FlushWaiter::Before(bio)),
+            (Op::Flush, true) => self.cx.state.flushes.ask(FlushWaiter::Bare(bio.tag)),
+            (_, true) if bio.durability.preflush => self.cx.state.flushes.ask(FlushWaiter::Before(bio)),
             (_, true) => return self.submit_data(&bio),
         }
         self.cx.tell(|_| Reason::FlushAsked { submitter: bio.submitter });
@@ -32,10 +32,7 @@ impl Step<'_, dyn Elevator> {
 
     /// Sends a flush, ahead of everything in the elevator, once the one before it has completed.
     pub(in crate::queue) fn next_flush(&mut self) -> Option<InFlight> {
-        if self.cx.state.flushes.pending.is_empty() || self.cx.state.flushes.running.is_some() {
-            return None;
-        }
-        self.send_flush()
+        if self.cx.state.flushes.are_due() { self.send_flush() } else { None }
     }
 
     /// The flush itself, which needs no slot.
@@ -46,18 +43,16 @@ impl Step<'_, dyn Elevator> {
     }
 
     fn send_flush(&mut self) -> Option<InFlight> {
-        core::mem::swap(&mut self.cx.state.flushes.pending, &mut self.cx.state.flushes.covered);
-        let bios = self.cx.state.flushes.covered.len() as u32;
+        let bios = self.cx.state.flushes.cover();
         self.cx.tell(|_| Reason::FlushSent { bios });
         let rq = self.make_flush();
-        self.cx.state.flushes.running = Some(rq);
+        self.cx.state.flushes.begin(rq);
         Some(self.start(rq))
     }
 
     pub(in crate::queue) fn flush_done(&mut self, rq: RequestId, outcome: Outcome) {
-        assert_eq!(self.cx.state.flushes.running.take(), Some(rq));
+        let mut covered = self.cx.state.flushes.end(rq);
         self.cx.state.requests.end(rq);
-        let mut covered = core::mem::take(&mut self.cx.state.flushes.covered);
         for wish in covered.drain(..) {
             match wish {
                 FlushWaiter::Before(bio) if outcome == Outcome::Ok => {
@@ -70,6 +65,6 @@ impl Step<'_, dyn Elevator> {
                 FlushWaiter::After(bios) => self.cx.state.finish_bios(bios, outcome),
             }
         }
-        self.cx.state.flushes.covered = covered;
+        self.cx.state.flushes.keep(covered);
     }
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use crate::elevator::{Elevator, Insert};
 use crate::explain::Unplug;
 use crate::queue::mq::MqEra;
-use crate::queue::plug::{Collected, Handover, LONGEST_BURST, Plugging};
+use crate::queue::plug::{Handover, LONGEST_BURST, Plugging};
 use crate::queue::step::Step;
 use crate::request::{RequestId, SubmitterId};
 
@@ -23,14 +23,14 @@ impl Step<'_, dyn Elevator> {
     /// It may never be said that this submitter waits: it may have been forgotten while it slept.
     pub(in crate::queue) fn end_burst(&mut self, submitter: SubmitterId) {
         self.flush_plug_of(submitter, Handover::Finish);
-        if self.cx.state.plug.kind == Plugging::TaskQueue {
+        if self.cx.state.plug.kind() == Plugging::TaskQueue {
             self.open_plug(Unplug::Waiting);
         }
     }
 
     /// A submitter that has collected for too long is assumed to wait.
     pub(in crate::queue) fn end_long_bursts(&mut self) {
-        while let Some(&(began, submitter)) = self.cx.state.plug.bursts.front()
+        while let Some((began, submitter)) = self.cx.state.plug.first_burst()
             && began + LONGEST_BURST <= self.cx.now
         {
             self.flush_plug_of(submitter, Handover::Finish);
@@ -40,10 +40,10 @@ impl Step<'_, dyn Elevator> {
     /// Adds a new request to its submitter's collection, which is handed over once it is large enough.
     pub(in crate::queue) fn collect(&mut self, rq: RequestId) {
         let submitter = self.cx.state.requests[rq].submitter;
-        let held = self.cx.state.plug.collected.get(submitter).map_or(0, |burst| burst.requests.len());
+        let held = self.cx.state.plug.count_of(submitter);
         // Tested when the next request is added: bios that merged into the last one count, the new request does not,
         // and it begins the next collection.
-        let full_before = match self.cx.state.plug.kind {
+        let full_before = match self.cx.state.plug.kind() {
             Plugging::Task { requests, sectors } => {
                 let last = self.cx.state.plug.collected(submitter).next();
                 held >= requests as usize || last.is_some_and(|last| self.cx.state.requests[last].sectors >= sectors)
@@ -53,16 +53,10 @@ impl Step<'_, dyn Elevator> {
         if full_before {
             self.flush_plug_of(submitter, Handover::Finish);
         }
-        let plug = &mut self.cx.state.plug;
-        let burst = plug.collected.row(submitter);
-        burst.requests.push(rq);
-        if burst.requests.len() == 1 {
-            burst.began = self.cx.now;
-            plug.bursts.push_back((self.cx.now, submitter));
+        if self.cx.state.plug.collect(self.cx.now, submitter, rq) {
             self.cx.state.wake_by(self.cx.now + LONGEST_BURST);
         }
-        self.cx.state.plug.held += 1;
-        if matches!(self.cx.state.plug.kind, Plugging::Submitter { requests } if held + 1 >= requests as usize) {
+        if matches!(self.cx.state.plug.kind(), Plugging::Submitter { requests } if held + 1 >= requests as usize) {
             self.flush_plug_of(submitter, Handover::Finish);
         }
     }
@@ -76,12 +70,7 @@ impl Step<'_, dyn Elevator> {
     }
 
     fn empty_plug_of(&mut self, submitter: SubmitterId, how: Handover) {
-        let Some(Collected { requests, .. }) = self.cx.state.plug.collected.get_mut(submitter) else { return };
-        if requests.is_empty() {
-            return;
-        }
-        let mut collected = core::mem::take(requests);
-        self.cx.state.plug.burst_is_over(collected.len());
+        let Some(mut collected) = self.cx.state.plug.take(submitter) else { return };
         if how == Handover::Finish && self.sends_newest_first() {
             self.send_newest_first(&mut collected);
         }
@@ -91,10 +80,7 @@ impl Step<'_, dyn Elevator> {
                 self.hand_over(rq, Insert::Sorted);
             }
         }
-        // The allocation is kept for the next burst.
-        if let Some(burst) = self.cx.state.plug.collected.get_mut(submitter) {
-            burst.requests = collected;
-        }
+        self.cx.state.plug.keep(submitter, collected);
     }
 
     /// Sends as many as the device takes at once; the others remain in the order of submission.

@@ -11,20 +11,20 @@ use crate::queue::step::Step;
 use crate::queue::tasks::Wakes;
 use crate::queue::{BlockQueue, Listener, Outcome, Submitted};
 use crate::request::{Bio, Op, RequestId, Stage};
-use crate::time::{Instant, Span};
+use crate::time::Instant;
 
 impl<L: Listener> BlockQueue<L> {
     /// Whether there is work that only the kernel's worker does ([`BlockQueue::run_worker`]). Only with
     /// [`Wakes::ByDriver`]; otherwise it is done at once.
     pub fn needs_worker(&self) -> bool {
-        self.state.sequences.left_to_worker.is_some()
+        self.state.sequences.need_worker()
     }
 
     /// The kernel's worker runs: the flush that was left to it goes ahead of everything. A task that submitted before
     /// the worker ran went before the flush.
     pub fn run_worker(&mut self, now: Instant) {
         let state = self.at(now).cx.state;
-        if let Some(flush) = state.sequences.left_to_worker.take() {
+        if let Some(flush) = state.sequences.taken_by_worker() {
             state.list.push_front(flush, From::Bypass);
         }
     }
@@ -67,10 +67,9 @@ impl Step<'_, dyn Elevator> {
 
     /// Whether `rq`'s data ended a step of a sequence that continues. If so, nothing else is done with it.
     pub(in crate::queue) fn sequence_goes_on(&mut self, rq: RequestId, outcome: Outcome) -> bool {
-        let SequenceStep::Data(counted, _) = core::mem::take(self.cx.state.sequences.steps.row(rq)) else {
+        if !self.cx.state.sequences.data_ended(rq) {
             return false;
-        };
-        self.cx.state.sequences.data_in_flight -= u32::from(counted == Counted::Yes);
+        }
         let flush_after = self.cx.state.requests[rq].durability.fua && !self.cx.state.config.limits.fua;
         let goes_on = flush_after && outcome == Outcome::Ok;
         if goes_on {
@@ -88,12 +87,11 @@ impl Step<'_, dyn Elevator> {
 
     /// The flush has completed.
     pub(in crate::queue) fn sequence_flushed(&mut self, flush: RequestId, outcome: Outcome) {
-        assert_eq!(self.cx.state.sequences.running.take(), Some(flush));
+        let mut served = self.cx.state.sequences.flush_ended(flush);
         self.cx.state.list.flush_is_back();
         self.cx.state.requests.end(flush);
-        let mut served = core::mem::take(&mut self.cx.state.sequences.served);
         for rq in served.drain(..) {
-            let step = core::mem::take(self.cx.state.sequences.steps.row(rq));
+            let step = self.cx.state.sequences.step_ended(rq);
             let has_data = self.cx.state.requests[rq].sectors > 0;
             if step == SequenceStep::Before && has_data && outcome == Outcome::Ok {
                 self.data_begins(rq, Counted::Yes);
@@ -102,7 +100,7 @@ impl Step<'_, dyn Elevator> {
                 self.end_request(rq, outcome);
             }
         }
-        self.cx.state.sequences.served = served;
+        self.cx.state.sequences.keep(served);
         self.kick_flush();
     }
 
@@ -114,39 +112,32 @@ impl Step<'_, dyn Elevator> {
     }
 
     fn data_begins(&mut self, rq: RequestId, counted: Counted) {
-        self.cx.state.sequences.data_in_flight += u32::from(counted == Counted::Yes);
         let way = match self.cx.state.config.slots.era() {
             Some(MqEra::Linux6_1) => SequenceWay::Bypass,
             _ => SequenceWay::Elevator,
         };
-        *self.cx.state.sequences.steps.row(rq) = SequenceStep::Data(counted, way);
+        self.cx.state.sequences.data_begins(rq, counted, way);
     }
 
     fn wait_for_flush(&mut self, rq: RequestId, step: SequenceStep) {
         self.cx.state.requests.get_mut(rq).stage = Stage::Held;
-        *self.cx.state.sequences.steps.row(rq) = step;
-        self.cx.state.sequences.pending.push((self.cx.now, rq));
+        self.cx.state.sequences.wait(rq, step, self.cx.now);
         self.cx.tell(|requests| Reason::FlushAsked { submitter: requests[rq].submitter });
         self.kick_flush();
     }
 
     fn kick_flush(&mut self) {
-        let Some(&(oldest, _)) = self.cx.state.sequences.pending.first() else { return };
-        let may = self.cx.state.sequences.data_in_flight == 0 || self.cx.now.since(oldest) >= PATIENCE;
-        if self.cx.state.sequences.running.is_some() || !may {
+        if !self.cx.state.sequences.is_flush_due(self.cx.now) {
             return;
         }
-        // One flush serves all that wait now. Those that arrive while it runs wait for the next, because their data may
-        // have completed after it was sent.
-        self.cx.state.sequences.served.extend(self.cx.state.sequences.pending.drain(..).map(|(_, rq)| rq));
-        let bios = self.cx.state.sequences.served.len() as u32;
+        let bios = self.cx.state.sequences.serve();
         self.cx.tell(|_| Reason::FlushSent { bios });
         let flush = self.make_flush();
         self.cx.state.requests.get_mut(flush).stage = Stage::Held;
-        self.cx.state.sequences.running = Some(flush);
+        self.cx.state.sequences.flush_begins(flush);
         match self.cx.state.config.wakes {
             Wakes::AtOnce => self.cx.state.list.push_front(flush, From::Bypass),
-            Wakes::ByDriver => self.cx.state.sequences.left_to_worker = Some(flush),
+            Wakes::ByDriver => self.cx.state.sequences.leave_to_worker(flush),
         }
     }
 
@@ -171,9 +162,6 @@ impl Step<'_, dyn Elevator> {
         }
     }
 }
-
-/// A flush that has waited this long is sent, whatever is in flight.
-const PATIENCE: Span = Span::from_secs(5);
 
 /// The place on the dispatch list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,14 +34,12 @@ impl<E: Elevator + ?Sized> Step<'_, E> {
 impl Step<'_, dyn Elevator> {
     /// A request is about to enter an empty queue.
     pub(in crate::queue) fn close_plug(&mut self) {
-        let opens = match self.cx.state.plug.kind {
+        let opens = match self.cx.state.plug.kind() {
             Plugging::Queue { delay, .. } => Some(self.cx.now + delay),
             Plugging::TaskQueue if !self.head_is_served() => None,
             _ => return,
         };
-        if !self.cx.state.plug.is_closed() {
-            self.cx.state.plug.closed = true;
-            self.cx.state.plug.closed_until = opens;
+        if self.cx.state.plug.close(opens) {
             self.cx.state.wake_by(opens.unwrap_or(Instant::NEVER));
             self.cx.tell(|_| Reason::Plugged);
         }
@@ -53,8 +51,7 @@ impl Step<'_, dyn Elevator> {
     }
 
     pub(in crate::queue) fn open_plug(&mut self, why: Unplug) {
-        self.cx.state.plug.closed_until = None;
-        if core::mem::take(&mut self.cx.state.plug.closed) {
+        if self.cx.state.plug.open() {
             self.cx.tell(|_| Reason::Unplugged(why));
             self.changed();
         }
