@@ -200,51 +200,6 @@ impl IoCost {
     pub fn delay(&self, id: GroupId) -> Span {
         Span::from_us(self.accounts.get(id.0 as usize).map_or(0, |account| account.delay))
     }
-
-    fn now(&self, now: Instant) -> Now {
-        let (ns, us) = (now.as_ns(), now.as_ns() / 1000);
-        Now { ns, us, vnow: self.pace.vnow(us) }
-    }
-
-    /// The first nanosecond of a tick.
-    fn moment_of(&self, tick: Tick) -> u64 {
-        let at = self.config.jiffies.instant(tick);
-        at.as_ns() + u64::from(self.config.jiffies.tick(at) < tick)
-    }
-
-    fn account(&mut self, id: GroupId) -> &mut Account {
-        &mut self.accounts[id.0 as usize]
-    }
-
-    /// Sets a group's weights, and remembers its present margin if asked to. Shares follow at once, but at the end of a
-    /// period at the next commit.
-    fn set_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
-        if save == Save::Yes {
-            let account = self.account(id);
-            account.saved_margin = now.vnow.wrapping_sub(account.vtime) as i64;
-        }
-        self.tree.set(id, active, inuse);
-        if self.shares == SharesFollow::AtOnce {
-            self.commit();
-        }
-    }
-
-    fn commit(&mut self) {
-        self.active.iter().for_each(|&id| self.tree.refresh(id));
-    }
-
-    /// Recomputes the device's class, model and targets, and what follows from them.
-    fn refresh_parameters(&mut self) {
-        let defaults = self.class.defaults();
-        self.coefficients = Coefficients::of_model(&self.config.model.unwrap_or(defaults.model));
-        self.qos = self.config.qos.unwrap_or(defaults.qos);
-        self.period_us = self.qos.period_us();
-        self.refresh_margins();
-    }
-
-    fn refresh_margins(&mut self) {
-        self.margins = qos::Margins::of(self.period_us, self.pace.base);
-    }
 }
 
 /// The state of a group, as recordings show it.

@@ -12,7 +12,7 @@ use super::qos::{Margins, Qos};
 use super::units::VTIME_PER_US;
 use super::weights::Tree;
 use crate::request::{GroupId, PerDir};
-use crate::time::{Jiffies, Tick};
+use crate::time::{Instant, Jiffies, Tick};
 
 /// Which of the two sums that overflow 32 bits in every kernel so far do overflow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -224,4 +224,51 @@ pub(super) struct Now {
 pub(super) enum Save {
     Yes,
     No,
+}
+
+impl IoCost {
+    pub(super) fn now(&self, now: Instant) -> Now {
+        let (ns, us) = (now.as_ns(), now.as_ns() / 1000);
+        Now { ns, us, vnow: self.pace.vnow(us) }
+    }
+
+    /// The first nanosecond of a tick.
+    pub(super) fn moment_of(&self, tick: Tick) -> u64 {
+        let at = self.config.jiffies.instant(tick);
+        at.as_ns() + u64::from(self.config.jiffies.tick(at) < tick)
+    }
+
+    pub(super) fn account(&mut self, id: GroupId) -> &mut Account {
+        &mut self.accounts[id.0 as usize]
+    }
+
+    /// Sets a group's weights, and remembers its present margin if asked to. Shares follow at once, but at the end of a
+    /// period at the next commit.
+    pub(super) fn set_weights(&mut self, now: Now, id: GroupId, active: u64, inuse: u64, save: Save) {
+        if save == Save::Yes {
+            let account = self.account(id);
+            account.saved_margin = now.vnow.wrapping_sub(account.vtime) as i64;
+        }
+        self.tree.set(id, active, inuse);
+        if self.shares == SharesFollow::AtOnce {
+            self.commit();
+        }
+    }
+
+    pub(super) fn commit(&mut self) {
+        self.active.iter().for_each(|&id| self.tree.refresh(id));
+    }
+
+    /// Recomputes the device's class, model and targets, and what follows from them.
+    pub(super) fn refresh_parameters(&mut self) {
+        let defaults = self.class.defaults();
+        self.coefficients = Coefficients::of_model(&self.config.model.unwrap_or(defaults.model));
+        self.qos = self.config.qos.unwrap_or(defaults.qos);
+        self.period_us = self.qos.period_us();
+        self.refresh_margins();
+    }
+
+    pub(super) fn refresh_margins(&mut self) {
+        self.margins = Margins::of(self.period_us, self.pace.base);
+    }
 }
