@@ -30,15 +30,10 @@ impl Bfq {
         {
             let queue = &mut self.queues[q];
             if !queue.sharing.is_shared() && !queue.birth.is_new() {
-                process.hold_request();
-                queue.sharing.hold_request();
                 if queue.sharing.is_of_one(self.rules.chains) {
                     queue.sharing.belongs_to(submitter);
                 }
-                self.hierarchy.count_allocated(q, 1);
-                let row = self.rows.value(rq);
-                (row.queue, row.context) = (q, context);
-                return;
+                return self.request_belongs_to(rq, context, q);
             }
         }
         self.met = Met::Unknown;
@@ -49,6 +44,15 @@ impl Bfq {
         self.notice_group(&mut call, context, level);
         self.contexts.settle_in(group);
         self.find_queue(&mut call, context, level, rq);
+    }
+
+    /// The request is its process's, and in this queue.
+    #[inline(always)]
+    fn request_belongs_to(&mut self, rq: RequestId, context: Cid, q: Qid) {
+        self.contexts[context].hold_request();
+        self.hold_request(q);
+        let row = self.rows.value(rq);
+        (row.queue, row.context) = (q, context);
     }
 
     /// Finds the queue for a request if it must be created, may be new, or is shared.
@@ -66,10 +70,7 @@ impl Bfq {
             }
             (None, None, Waiter::Async) => self.join_write_back(call, context, level),
         };
-        self.hold_request(q);
-        self.contexts[context].hold_request();
-        let row = self.rows.value(rq);
-        (row.queue, row.context) = (q, context);
+        self.request_belongs_to(rq, context, q);
         if self.queues[q].sharing.is_of_one(self.rules.chains) {
             self.queues[q].sharing.belongs_to(submitter);
             // Only now: the state is restored to a queue that belongs to the process alone.
