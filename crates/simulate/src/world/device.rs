@@ -7,14 +7,14 @@
 //! **Why** A task of the kernel, too, works at one request queue at a time; what it has submitted to others runs when
 //! it has done.
 
-use blksched::{Bio, BlockQueue, InFlight, Instant, Listener, Op, Sector, Span};
+use blksched::{Bio, BlockQueue, InFlight, Instant, Listener, Op, Sector, Span, Submitted};
 use blksched_disks::Disk;
 
 use super::known::Known;
 use super::submission_queues::SubmissionQueues;
 use super::{Observer, World};
 use crate::disk_number::DiskNumber;
-use crate::story::Happening;
+use crate::story::{Happening, IoId};
 
 /// A queue with its disk.
 pub(super) struct Device<L: Listener> {
@@ -69,6 +69,18 @@ pub(super) struct DiskSpan {
 }
 
 impl<L: Listener, O: Observer> World<L, O> {
+    /// A bio enters the queue.
+    pub(super) fn hand_in(&mut self, bio: Bio) -> Submitted {
+        self.tells(|| Happening::Entered { bio });
+        let became = self.here.queue.submit(self.now, bio);
+        if became == Submitted::Held {
+            // Its submitter goes on, however long `io.max` holds it.
+            self.flights[bio.tag.0 as u32].accepted_at = Some(self.now);
+        }
+        self.tells(|| Happening::Taken { io: IoId(bio.tag.0), became });
+        became
+    }
+
     /// The same where the first disk begins at this sector of the common space. To be said if there are others.
     pub fn with_first_at(mut self, first: Sector) -> World<L, O> {
         self.spans = vec![DiskSpan { first: first.0, end: first.0 + self.here.disk.facts().sectors }];

@@ -6,7 +6,7 @@ use blksched_workloads::host::Wish;
 
 use super::work::CpuWork;
 use super::{Flight, Observer, Owner, World};
-use crate::story::{Begun, Happening, IoId};
+use crate::story::{Begun, Happening};
 
 impl<L: Listener, O: Observer> World<L, O> {
     /// Does what the host wants done, usually nothing. True if the queue was given anything.
@@ -76,18 +76,6 @@ impl<L: Listener, O: Observer> World<L, O> {
         self.turn_to(home);
     }
 
-    /// A bio enters the queue.
-    pub(super) fn hand_in(&mut self, bio: Bio) -> Submitted {
-        self.tells(|| Happening::Entered { bio });
-        let became = self.here.queue.submit(self.now, bio);
-        if became == Submitted::Held {
-            // Its submitter goes on, however long `io.max` holds it.
-            self.flights[bio.tag.0 as u32].accepted_at = Some(self.now);
-        }
-        self.tells(|| Happening::Taken { io: IoId(bio.tag.0), became });
-        became
-    }
-
     /// This submitter's submission, which slept, went through.
     pub(super) fn wake(&mut self, submitter: SubmitterId) {
         let source = self.source_of(submitter);
@@ -102,11 +90,5 @@ impl<L: Listener, O: Observer> World<L, O> {
                 None => self.tell(index, Delivered::Awake),
             }
         }
-    }
-
-    /// The source of a submitter; `None` if it is the host's flusher.
-    pub(super) fn source_of(&self, submitter: SubmitterId) -> Option<usize> {
-        let at = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id).ok()?;
-        Some(self.submitters[at].1)
     }
 }

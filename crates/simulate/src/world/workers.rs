@@ -84,4 +84,10 @@ impl<L: Listener, O: Observer> World<L, O> {
             None => unreachable!("who wakes has slept"),
         }
     }
+
+    /// The source of a submitter; `None` if it is the host's flusher.
+    pub(super) fn source_of(&self, submitter: SubmitterId) -> Option<usize> {
+        let at = self.submitters.binary_search_by_key(&submitter, |&(id, _)| id).ok()?;
+        Some(self.submitters[at].1)
+    }
 }
