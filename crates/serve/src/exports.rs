@@ -171,6 +171,6 @@ impl Serving {
             ExportSource::Memory(own) => *own = size,
             ExportSource::File { size: own, .. } => *own = wished.map(|_| size),
         }
-        Ok(format!("{before} bytes become {size}: connected clients see it when they reconnect"))
+        Ok(format!("{before} bytes become {size}: clients see it when they, or their guest's monitor, connect again"))
     }
 }

@@ -71,6 +71,8 @@ pub use policies::{WrittenFiles, check as check_policies};
 pub use reload::Reload;
 pub use shard::Shard;
 pub use ublk::{DeviceState as UblkState, Info as UblkInfo, UblkConfig, UblkDevice, remove_ublk, ublk_devices};
+#[cfg(feature = "hostile")]
+pub use vhost::hostile;
 
 use blksched::Catalogue;
 

@@ -28,6 +28,8 @@ use crate::orders::ControlHandle;
 mod ask;
 mod device;
 mod guarded;
+#[cfg(any(test, feature = "hostile"))]
+pub mod hostile;
 mod lane;
 
 use device::VhostDevice;

@@ -2,12 +2,16 @@
 //! it, and descriptors that may say anything.
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsRawFd;
+use std::io::{IoSlice, Read};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use vhost::vhost_user::message::{VhostUserConfigFlags, VhostUserProtocolFeatures};
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
@@ -289,4 +293,135 @@ pub fn shares(socket: &Path, length: u64, offset: u64, size: u64) -> bool {
     let _ = front.set_vring_kick(0, &kick);
     let _ = kick.write(1);
     front.get_features().is_ok()
+}
+
+/// What a monitor sends besides a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sent {
+    /// An eventfd, as it should be.
+    Event,
+    /// The memory's file.
+    Memory,
+    /// A file without content.
+    Empty,
+    Folder,
+    Null,
+    /// The end of a pipe from which nobody reads, or to which nobody writes.
+    Pipe,
+    Nothing,
+}
+
+impl Sent {
+    fn open(self, memory: &File, folder: &Folder) -> Vec<OwnedFd> {
+        let file = match self {
+            Sent::Nothing => return Vec::new(),
+            Sent::Event => return vec![rustix::event::eventfd(0, rustix::event::EventfdFlags::empty()).unwrap()],
+            Sent::Pipe => return vec![std::io::pipe().unwrap().1.into()],
+            Sent::Memory => memory.try_clone(),
+            Sent::Empty => File::create(folder.path("empty")),
+            Sent::Folder => File::open(folder.path("")),
+            Sent::Null => OpenOptions::new().read(true).write(true).open("/dev/null"),
+        };
+        vec![file.unwrap().into()]
+    }
+}
+
+/// How a monitor sets up its first ring; by default rightly.
+#[derive(Clone, Debug)]
+pub struct RingSetup {
+    /// Guest address, length, monitor's address and place in the file, of each region.
+    pub regions: Vec<[u64; 4]>,
+    pub ring: u32,
+    pub places: u32,
+    pub base: u32,
+    /// The monitor's addresses of descriptors, used and available ring.
+    pub at: [u64; 3],
+    /// How far the available ring says that it is.
+    pub ready: u16,
+    pub shared: Sent,
+    pub kick: Sent,
+    pub call: Sent,
+}
+
+impl Default for RingSetup {
+    fn default() -> RingSetup {
+        RingSetup {
+            regions: vec![[BASE, SHARED, MONITORS, EDGE]],
+            ring: 0,
+            places: u32::from(PLACES),
+            base: 0,
+            at: [MONITORS, MONITORS + 0x2000, MONITORS + 0x1000],
+            ready: 1,
+            shared: Sent::Memory,
+            kick: Sent::Event,
+            call: Sent::Event,
+        }
+    }
+}
+
+/// The end of the shared memory, as the monitor addresses it.
+pub const END: u64 = MONITORS + SHARED;
+
+impl RingSetup {
+    /// Connects as a monitor that says all of this, offers one read of the first sector, and leaves once the server has
+    /// answered its last question or hung up.
+    pub fn say(&self, socket: &Path) {
+        let folder = Folder::new();
+        let mut options = OpenOptions::new();
+        let memory = options.read(true).write(true).create(true).truncate(true).open(folder.path("memory")).unwrap();
+        memory.set_len(EDGE + SHARED + EDGE).unwrap();
+        self.write_a_read(&memory);
+        let stream = UnixStream::connect(socket).unwrap();
+        let words = |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>();
+        let longs = |longs: &[u64]| longs.iter().flat_map(|long| long.to_le_bytes()).collect::<Vec<u8>>();
+        let (ring, number) = (self.ring, u64::from(self.ring));
+        let open = |sent: Sent| sent.open(&memory, &folder);
+        let without = |sent: Sent| if sent == Sent::Nothing { 1 << 8 } else { 0 };
+        let regions = longs(&self.regions.concat());
+        let files: Vec<OwnedFd> = self.regions.iter().flat_map(|_| open(self.shared)).collect();
+        let [descriptors, used, available] = self.at;
+        message(&stream, 3, &[], &[]);
+        message(&stream, 2, &longs(&[1 << 30 | 1 << 32 | 1 << 28]), &[]);
+        message(&stream, 16, &longs(&[1 | 1 << 3 | 1 << 9]), &[]);
+        message(&stream, 5, &[words(&[self.regions.len() as u32, 0]), regions].concat(), &files);
+        message(&stream, 8, &words(&[ring, self.places]), &[]);
+        message(&stream, 9, &[words(&[ring, 0]), longs(&[descriptors, used, available, 0])].concat(), &[]);
+        message(&stream, 10, &words(&[ring, self.base]), &[]);
+        message(&stream, 13, &longs(&[number | without(self.call)]), &open(self.call));
+        let kick = open(self.kick);
+        message(&stream, 12, &longs(&[number | without(self.kick)]), &kick);
+        message(&stream, 18, &words(&[ring, 1]), &[]);
+        kick.iter().for_each(|kick| _ = rustix::io::write(kick, &1u64.to_le_bytes()));
+        // A question, whose answer comes after all of these.
+        message(&stream, 1, &[], &[]);
+        let mut answer = [0; 20];
+        let _ = (&stream).read(&mut answer);
+    }
+
+    /// A read of the first sector, in the first slot.
+    fn write_a_read(&self, memory: &File) {
+        let put = |at: u64, bytes: &[u8]| memory.write_all_at(bytes, EDGE + at).unwrap();
+        let slot = slot_at(0, 0);
+        for (nth, (address, length, flags)) in
+            (0u16..).zip([(slot, 16u32, NEXT), (slot + 0x1000, 512, NEXT | WRITABLE), (slot + 0x20, 1, WRITABLE)])
+        {
+            let own = [(BASE + address).to_le_bytes().to_vec(), length.to_le_bytes().to_vec()];
+            let own = [own.concat(), flags.to_le_bytes().to_vec(), (nth + 1).to_le_bytes().to_vec()].concat();
+            put(u64::from(nth) * 16, &own);
+        }
+        put(0x1002, &self.ready.to_le_bytes());
+    }
+}
+
+/// Sends a message of the protocol with these files; the server may have hung up.
+fn message(stream: &UnixStream, request: u32, body: &[u8], files: &[OwnedFd]) {
+    let head = [request, 1, body.len() as u32].map(u32::to_le_bytes).concat();
+    let message = [&head[..], body].concat();
+    let files: Vec<BorrowedFd<'_>> = files.iter().map(AsFd::as_fd).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(16))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !files.is_empty() {
+        assert!(control.push(SendAncillaryMessage::ScmRights(&files)));
+    }
+    let _ = sendmsg(stream, &[IoSlice::new(&message)], &mut control, SendFlags::NOSIGNAL);
 }

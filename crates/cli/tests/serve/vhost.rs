@@ -5,8 +5,8 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use crate::guest::{
-    BASE, DISCARD, EDGE, FLUSH, FLUSHES, Guest, INDIRECT, NAME, NEXT, READ, READ_ONLY, SHARED, WRITABLE, WRITE, ZEROES,
-    shares, slot_at, stretch,
+    BASE, DISCARD, EDGE, END, FLUSH, FLUSHES, Guest, INDIRECT, NAME, NEXT, READ, READ_ONLY, RingSetup, SHARED, Sent,
+    WRITABLE, WRITE, ZEROES, shares, slot_at, stretch,
 };
 use crate::kit::{Folder, Numbers, Server, slow_disk};
 
@@ -81,6 +81,11 @@ fn a_guests_requests_are_done_on_every_queue_and_nbd_clients_see_them() {
     let mut reads = Guest::connect(&sockets[1], 1);
     assert!(reads.offered & READ_ONLY != 0 && guest.offered & READ_ONLY == 0 && guest.offered & FLUSHES != 0);
     assert_eq!((reads.ask(0, READ, 0, &[], 512).0, reads.ask(0, WRITE, 0, &[1; 512], 0).0), (OK, FAILED));
+    // A new size is in the configuration at once, and may be used: no message of the monitor's says so.
+    let said = server.ctl(&["export", "resize", "a", "9M"]).unwrap();
+    assert!(said.contains("or their guest's monitor, connect again"), "{said}");
+    assert_eq!(guest.configuration()[..8], (9u64 << 20 >> 9).to_le_bytes());
+    assert_eq!(guest.ask(0, READ, 8 << 11, &[], 512), (OK, vec![0; 512]));
     // When an export is removed, its guest's requests fail, and the guest goes on.
     server.ctl(&["export", "remove", "a", "--hard"]).unwrap();
     assert_eq!(guest.ask(0, READ, 0, &[], 512).0, FAILED);
@@ -276,6 +281,83 @@ fn monitors_that_come_and_go_or_talk_nonsense_leave_nothing_behind() {
     assert_eq!(neighbour.ask(0, READ, 0, &[], 512).0, OK);
     let mut guest = Guest::connect(&sockets[0], 2);
     assert_eq!(guest.ask(1, READ, 0, &[], 512).0, OK);
+}
+
+/// Setups of a ring that make no sense: its size and start, its places in memory, the memory itself, the files.
+fn impossible_setups() -> Vec<RingSetup> {
+    let good = RingSetup::default;
+    let [table, used, ready] = good().at;
+    let mut all: Vec<RingSetup> = [0, 3, 2048, 65_535, 65_536 + 64].map(|places| RingSetup { places, ..good() }).into();
+    all.extend([1, 65_535, 65_536].map(|base| RingSetup { base, ..good() }));
+    all.extend([8, 255, u32::MAX].map(|ring| RingSetup { ring, ..good() }));
+    all.extend([0, 2, 65, 30_000, 65_535].map(|ready| RingSetup { ready, ..good() }));
+    // Not aligned; partly or wholly elsewhere; at the end of all addresses; over each other.
+    all.extend(
+        [
+            [table + 1, used, ready],
+            [table, used + 2, ready],
+            [table, used, ready + 1],
+            [END - 16, used, ready],
+            [table, END - 4, ready],
+            [table, used, END - 2],
+            [END, used, ready],
+            [0, 0, 0],
+            [u64::MAX - 15, u64::MAX - 3, u64::MAX - 1],
+            [table, table, ready],
+            [table, ready, ready],
+            [table, used, used],
+        ]
+        .map(|at| RingSetup { at, ..good() }),
+    );
+    let [region] = good().regions[..] else { unreachable!() };
+    let [_, length, monitors, from] = region;
+    let behind = [BASE + length, length, monitors + length, from];
+    all.extend(
+        [
+            vec![],
+            vec![region, region],
+            vec![region, [BASE + length / 2, length, monitors + length, from]],
+            vec![region, [BASE + length, length, monitors + length / 2, from]],
+            vec![behind],
+            vec![[u64::MAX - 4095, length, monitors, from]],
+            vec![[BASE, length, u64::MAX - 4095, from]],
+            vec![[BASE, 4097, monitors, from + 1]],
+            (0..9).map(|nth| [BASE + nth * length, length, monitors + nth * length, from]).collect(),
+        ]
+        .map(|regions| RingSetup { regions, ..good() }),
+    );
+    let files = [Sent::Memory, Sent::Empty, Sent::Folder, Sent::Null, Sent::Pipe, Sent::Nothing];
+    all.extend(files.map(|kick| RingSetup { kick, ..good() }));
+    all.extend(files.map(|call| RingSetup { call, ..good() }));
+    let memories = [Sent::Event, Sent::Empty, Sent::Folder, Sent::Null, Sent::Pipe, Sent::Nothing];
+    all.extend(memories.map(|shared| RingSetup { shared, ..good() }));
+    all
+}
+
+#[test]
+fn a_ring_whose_setup_makes_no_sense_harms_nobody_and_leaves_nothing() {
+    let exports = ["--export", "a=mem:1M", "--export", "b=mem:1M"];
+    let (mut server, sockets, _folder) = served_by(Server::process, &exports, &["a", "b"]);
+    let mut neighbour = Guest::connect(&sockets[1], 1);
+    assert_eq!(neighbour.ask(0, WRITE, 0, &[7; 512], 0).0, OK);
+    drop(Guest::connect(&sockets[0], 1));
+    let number = server.child().id();
+    let files = || std::fs::read_dir(format!("/proc/{number}/fd")).unwrap().count();
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    let before = files();
+    let setups = impossible_setups();
+    assert!(setups.len() >= 39);
+    for setup in setups {
+        setup.say(&sockets[0]);
+        assert_eq!(neighbour.ask(0, READ, 0, &[], 512), (OK, vec![7; 512]), "after {setup:?}");
+    }
+    let at_rest = || {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+        files() <= before
+    };
+    assert!((0..3000).any(|_| at_rest()), "{} files, and {before} before", files());
+    let mut guest = Guest::connect(&sockets[0], 2);
+    assert_eq!(guest.ask(1, READ, 0, &[], 512), (OK, vec![0; 512]));
 }
 
 #[test]

@@ -176,9 +176,10 @@ pub fn scatter(
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use virtio_queue::{Queue, QueueOwnedT, QueueT};
+    use virtio_queue::{Queue, QueueT};
     use vm_memory::{GuestAddressSpace, GuestMemoryAtomic};
 
+    use super::super::hostile::only_its_own_memory_is_used;
     use super::*;
 
     /// The guest's memory.
@@ -225,24 +226,7 @@ mod tests {
             queue.set_avail_ring_address(Some(START as u32 + 0x1000), Some(0));
             queue.set_used_ring_address(Some(START as u32 + 0x2000), Some(0));
             queue.set_ready(true);
-            let memory = GuestMemoryAtomic::new(memory).memory();
-            let mut taken = 0;
-            let Ok(chains) = queue.iter(memory.clone()) else { return Ok(()) };
-            for chain in chains {
-                taken += 1;
-                let Some(Ask { wish, into, status }) = parse(chain, &memory, Persist::Lazily) else { continue };
-                prop_assert!(memory.check_range(status, 1));
-                if let GuestWish::Disk(command, offset, length, from) = wish {
-                    let mut data = Vec::new();
-                    prop_assert!(gather(&from, &memory, &mut data).is_ok());
-                    let moves = matches!(command, Command::Read | Command::Write(_));
-                    prop_assert!(!moves || length <= u64::from(LARGEST_PAYLOAD));
-                    prop_assert!(!matches!(command, Command::Write(_)) || data.len() as u64 == length);
-                    prop_assert_eq!(offset % SECTOR, 0);
-                    prop_assert!(scatter(&into, &memory, 0, &vec![0x5a; total(&into) as usize]).is_ok());
-                }
-            }
-            prop_assert!(taken <= usize::from(PLACES), "as many as the ring has");
+            only_its_own_memory_is_used(queue, &GuestMemoryAtomic::new(memory).memory());
         }
     }
 }
