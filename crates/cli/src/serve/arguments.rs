@@ -40,7 +40,7 @@ pub(crate) struct ServeArguments {
     #[arg(long = "set", value_name = "ELEVATOR.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
     /// How many requests the disk gets at a time; a scheduler cannot reorder these. `auto` finds how many keep the disk
-    /// busy and lets hardly more wait inside it
+    /// busy and lets hardly more wait inside it; on flash that costs others throughput, so it is not the default
     #[arg(long, value_name = "N|auto", default_value_t = DepthChoice::Fixed(16))]
     pub(crate) depth: DepthChoice,
     /// A disk with its own scheduler, depth or knobs, as in flash,elevator=kyber,depth=64; its name is that in `disk=`,
@@ -223,7 +223,8 @@ pub(crate) enum ExportVerb {
         #[arg(long)]
         hard: bool,
     },
-    /// Change an export's size: clients see it when they reconnect, but the added end is served at once.
+    /// Change an export's size: clients see it when they (or a guest's monitor) reconnect, but the added end is served
+    /// at once.
     Resize {
         /// Its name.
         name: String,
