@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use blksched_nbd::{Address, Tls, Trust, Uri};
+use nix::sys::socket::{UnixCredentials, getsockopt, sockopt::PeerCredentials};
 
 use crate::ServeError;
 use crate::config::Listen;
@@ -136,12 +137,10 @@ impl NewClient {
     /// A client on a Unix socket, whose user the kernel knows.
     pub fn unix(stream: UnixStream) -> io::Result<NewClient> {
         stream.set_nonblocking(true)?;
-        let credentials = rustix::net::sockopt::socket_peercred(&stream).ok();
-        let uid = credentials.map(|peer| peer.uid.as_raw());
-        let peer = credentials.map_or_else(
-            || "unix".to_owned(),
-            |peer| format!("unix:pid={},uid={}", peer.pid.as_raw_nonzero(), peer.uid.as_raw()),
-        );
+        let credentials = peer_of(&stream);
+        let uid = credentials.map(|peer| peer.uid());
+        let peer =
+            credentials.map_or_else(|| "unix".to_owned(), |peer| format!("unix:pid={},uid={}", peer.pid(), peer.uid()));
         Ok(NewClient { socket: stream.into(), uid, peer: peer.into() })
     }
 
@@ -150,6 +149,12 @@ impl NewClient {
         stream.set_nodelay(true)?;
         Ok(NewClient { socket: stream.into(), uid: None, peer: format!("tcp:{address}").into() })
     }
+}
+
+/// The process at the other end of a Unix socket. Its number is 0 if it is outside of this one's PID namespace (a
+/// container's), which rustix cannot represent.
+pub fn peer_of(socket: &impl AsFd) -> Option<UnixCredentials> {
+    getsockopt(socket, PeerCredentials).ok()
 }
 
 /// A Unix socket at `path`. One left behind by a server that has ended is replaced.

@@ -185,6 +185,47 @@ fn a_file_that_hangs_keeps_neither_clients_nor_questions_nor_the_end_waiting() {
 }
 
 #[test]
+fn a_server_that_hangs_at_its_start_ends_when_it_is_told_to() {
+    let folder = Folder::new();
+    assert!(blksched_testkit::status(Command::new("mkfifo").arg(folder.path("pipe"))).unwrap().success());
+    // Nobody ever writes to it: opening the disk, or reading the configuration, lasts for ever.
+    let export = format!("d={},ro", folder.text("pipe"));
+    for hangs in [["--export", &export], ["--config", &folder.text("pipe")]] {
+        let mut serve = Command::new(BLKSCHED);
+        serve.arg("serve").args(hangs).args(["--unix", &folder.text("s")]).stdout(Stdio::null());
+        let mut child = Process::spawn(&mut serve);
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(child.try_wait().unwrap().is_none(), "{hangs:?} does not hang");
+        blksched_testkit::status(Command::new("kill").args(["-TERM", &child.id().to_string()])).unwrap();
+        child.end();
+        assert!(!folder.path("s").exists());
+    }
+}
+
+#[test]
+fn a_server_in_a_container_knows_the_users_of_clients_outside() {
+    // Seen from inside its PID namespace, a client outside has no number.
+    let folder = Folder::new();
+    let alone = ["--user", "--map-current-user", "--pid", "--fork", "--kill-child"];
+    if !blksched_testkit::status(Command::new("unshare").args(alone).arg("true")).is_ok_and(|end| end.success()) {
+        println!("skipped: there are no PID namespaces here");
+        return;
+    }
+    let mut serve = Command::new("unshare");
+    serve.args(alone).args([BLKSCHED, "serve", "--export", "m=mem:1M", "--unix", &folder.text("s")]);
+    serve.args(["--control", &folder.text("c"), "--allow", &format!("{}:m", crate::tls::own_user())]);
+    let _child = Process::spawn(serve.stdout(Stdio::null()));
+    while connect(&folder.path("c")).is_err() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let mut client = Client::open(connect(&folder.path("s")).unwrap(), ClientWish::open("m")).unwrap();
+    assert_eq!(client.read(0, 512).unwrap(), [0; 512]);
+    let mut ctl = Command::new(BLKSCHED);
+    ctl.arg("ctl").arg(folder.path("c")).args(["get", "queue/depth"]).stdout(Stdio::null());
+    assert!(Process::spawn(&mut ctl).end().success());
+}
+
+#[test]
 fn what_one_origin_causes_in_the_log_is_bounded_and_what_is_left_out_is_counted() {
     const CONNECTIONS: usize = 300;
     let folder = Folder::new();

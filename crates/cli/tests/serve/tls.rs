@@ -1,6 +1,7 @@
 //! TLS from outside: Debian's clients with certificates that are right, expired, foreign or absent.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -83,6 +84,7 @@ fn clients_come_in_with_a_certificate_and_only_with_one_that_is_right() {
     let place = folder.path("");
     certificates(&place);
     let rules = ["--allow", "cert=alice.example:*", "--allow", "cert=bob.example:b", "--allow", "0:*"];
+    let rules = [&rules[..], &["--patience", "600s"]].concat();
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         let (server, port) = start(&folder, engine, &rules);
         let uri = |who: &str, export: &str| format!("'nbds://127.0.0.1:{port}/{export}?tls-certificates={who}'");
@@ -111,7 +113,24 @@ fn clients_come_in_with_a_certificate_and_only_with_one_that_is_right() {
         // A Unix socket is protected by its file: TLS is offered there and not required.
         assert_eq!(server.open("a").read(0, 4096).unwrap(), std::fs::read(folder.path("data")).unwrap()[..4096]);
         assert!(server.ctl(&["get", "tenants/a/stat"]).unwrap().contains("clients="));
+        let _half = half_a_handshake(&port);
+        assert!(server.stop(), "its end does not wait for a handshake that goes no further");
     }
+}
+
+/// A client that asks for TLS, begins its hello, and says nothing more.
+fn half_a_handshake(port: &Port) -> TcpStream {
+    let mut stream = TcpStream::connect(port.address()).unwrap();
+    stream.read_exact(&mut [0; 18]).unwrap();
+    // Its flags, then the option NBD_OPT_STARTTLS without data.
+    stream.write_all(&3u32.to_be_bytes()).unwrap();
+    stream.write_all(&[&b"IHAVEOPT"[..], &5u32.to_be_bytes(), &0u32.to_be_bytes()].concat()).unwrap();
+    let mut answer = [0; 20];
+    stream.read_exact(&mut answer).unwrap();
+    assert_eq!(answer[12..16], 1u32.to_be_bytes(), "it is acknowledged");
+    // A record of 512 bytes, of which there are five and none.
+    stream.write_all(&[0x16, 3, 1, 2, 0]).unwrap();
+    stream
 }
 
 #[test]
@@ -383,6 +402,6 @@ fn clients_with_tls_go_on_when_their_server_is_replaced_and_it_says_how_many() {
 }
 
 /// This process's user.
-fn own_user() -> u32 {
+pub fn own_user() -> u32 {
     std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap())
 }

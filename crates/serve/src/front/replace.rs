@@ -15,7 +15,7 @@ use crate::config::ServerConfig;
 use crate::connection::{Transport, Who};
 use crate::hand_over::{self, HandedClient, SocketRole};
 use crate::handshaking::HandshakingClient;
-use crate::listen::Door;
+use crate::listen::{Door, peer_of};
 use crate::orders::{Client, ControlHandle, Order};
 use crate::origin;
 use crate::tls;
@@ -35,8 +35,8 @@ impl Front {
     pub(super) fn go_on_with(&mut self, handed: HandedClient, config: &ServerConfig) {
         let HandedClient { export, framing, allocation, peer, carried, ahead, socket } = handed;
         // The other end of the socket of one that is carried is a server's, and its user says nothing.
-        let uid = rustix::net::sockopt::socket_peercred(&socket).ok().filter(|_| !carried);
-        let (uid, names) = (uid.map(|peer| peer.uid.as_raw()), origin::certificate(&peer));
+        let uid = peer_of(&socket).filter(|_| !carried);
+        let (uid, names) = (uid.map(|peer| peer.uid()), origin::certificate(&peer));
         let found = self.serving.find(&export).filter(|_| may_open(&config.rules, uid, &names, &export));
         let Some(at) = found else {
             tracing::warn!(target: AUDIT, peer, export, "turned away: this server has no such export for it");
@@ -197,7 +197,13 @@ impl Front {
         self.askers.clear();
         let until = Instant::now() + self.patience;
         let ends = |shard| end_of(shard, until);
-        self.serving.shards.drain(..).map(ends).fold(Ok(()), Result::and)
+        let ended = self.serving.shards.drain(..).map(ends).fold(Ok(()), Result::and);
+        if let Err(error) = &ended {
+            // Closing a file may take as long as whatever hangs there: the end of the process does it, after this line.
+            tracing::error!(%error, "the server ends with something undone");
+            std::mem::forget(std::mem::take(&mut self.serving.claims));
+        }
+        ended
     }
 }
 
