@@ -268,9 +268,9 @@ pub fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figu
             };
             Figure { row: Some(row), work: Some(*work), what }
         });
-        let modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
+        let mut modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
         let in_memory = |figure: &Figure, modes: &Modes| figure.what == FigureKind::Mean && modes.high.1 <= IN_MEMORY;
-        modes.filter(|(_, figure, modes)| !in_memory(figure, modes)).next()
+        modes.find(|(_, figure, modes)| !in_memory(figure, modes))
     })
 }
 
