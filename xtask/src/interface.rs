@@ -1,14 +1,18 @@
 //! `interface [REV]`: changes of the library's public interface since a commit, by cargo semver-checks.
 //!
 //! Nothing is released yet, so no step of `test` runs it: until 0.1.0 is on crates.io, a change of the interface is a
-//! line of CHANGELOG.md and not an error. From the first tag on it compares with the last one.
+//! line of CHANGELOG.md and not an error. From the first tag on it compares with the last one, before that with
+//! [`FIRST`].
 
 use anyhow::{Context, Result};
 
 use crate::Verdict;
 use crate::shell;
 
-/// Compares the working tree with `revision`, or with the last release tag.
+/// The interface as it stood on 2026-11-29, before any release.
+const FIRST: &str = "d3384543dc8a515dbaef7b4cb1a4067c74a9f323";
+
+/// Compares the working tree with `revision`, or with the last release tag, or with [`FIRST`].
 ///
 /// # Errors
 /// If git or cargo cannot be started.
@@ -20,11 +24,9 @@ pub fn run(revision: Option<&str>) -> Result<Verdict> {
         );
         return Ok(Verdict::Good);
     }
-    let Some(baseline) = revision.map_or_else(last_release, |revision| Ok(Some(revision.to_owned())))? else {
-        println!(
-            "skipped: there is no tag of a release (v*) to compare with; name a commit: `cargo xtask interface REV`"
-        );
-        return Ok(Verdict::Good);
+    let baseline = match revision {
+        Some(revision) => revision.to_owned(),
+        None => last_release()?.unwrap_or_else(|| FIRST.to_owned()),
     };
     let mut check = shell::cargo(&["semver-checks", "--package", "blksched", "--all-features", "--baseline-rev"]);
     check.arg(&baseline);
