@@ -11,27 +11,34 @@ use blksched_lab::scene::{Stage, contenders, some_time};
 use blksched_lab::{Comparison, Error, Files, Scene};
 use blksched_measure::Work;
 
-/// A disk on which every command takes 10 ms.
-struct TenMilliseconds;
+/// A disk on which every command takes as long as its name says.
+struct Constant;
 
-impl Files for TenMilliseconds {
+impl Files for Constant {
     fn disk(&self, name: &str) -> Result<DiskSpec, Error> {
-        let text = "kind = \"fixed\"\ndescription = \"\"\ncapacity = \"100GB\"\nmax_command = \"1MiB\"\n\
-                    depth = 1\nchannels = 1\nservice = \"10ms\"\n";
-        Ok(blksched_disks::parse(name, text).expect("a disk"))
+        let text = format!(
+            "kind = \"fixed\"\ndescription = \"\"\ncapacity = \"100GB\"\nmax_command = \"1MiB\"\n\
+             depth = 1\nchannels = 1\nservice = \"{name}\"\n"
+        );
+        Ok(blksched_disks::parse(name, &text).expect("a disk"))
     }
 }
 
-const TEN_MS: f64 = 10e6;
+const MS: f64 = 1e6;
+const TEN_MS: f64 = 10.0 * MS;
 const ONE_READER: &str = "[app]\nrw=randread\nbs=4k\nsize=1g\ndirect=1\n";
 const MANY_READERS: &str = "[app]\nrw=randread\nbs=4k\nsize=1g\nioengine=libaio\niodepth=16\ndirect=1\n";
 const BULK: &str = "[bulk]\nrw=randwrite\nbs=4k\nsize=4g\noffset=50%\nioengine=libaio\niodepth=128\ndirect=1\n";
 const STREAM: &str = "[bulk]\nrw=read:4k\nbs=4k\nsize=4g\nioengine=libaio\niodepth=32\ndirect=1\n";
 
 fn run(readers: &str, others: &str, knob: &str) -> Arc<Measured> {
+    run_on("10ms", readers, others, knob)
+}
+
+fn run_on(disk: &str, readers: &str, others: &str, knob: &str) -> Arc<Measured> {
     let jobs = readers.to_owned() + others;
-    let scene = Scene { time: some_time("30s").ok(), depth: Some(1), ..Scene::of_jobs("x.fio", &jobs, "ten") };
-    let (stage, _) = Stage::load(&scene, &TenMilliseconds).unwrap().without_logs();
+    let scene = Scene { time: some_time("30s").ok(), depth: Some(1), ..Scene::of_jobs("x.fio", &jobs, disk) };
+    let (stage, _) = Stage::load(&scene, &Constant).unwrap().without_logs();
     let spec = format!("deadline@2.6.33:{knob}");
     let contender = contenders("--elevators", &[spec], &[], &Catalogue::builtin()).unwrap();
     let limit = stage.length_once(&scene, &contender[0]).unwrap().limit;
@@ -53,13 +60,14 @@ fn writes(measured: &Measured) -> f64 {
 
 #[test]
 fn a_lone_reader_waits_for_one_batch_and_the_other_two_knobs_are_not_in_the_formula() {
-    for length in [1_u32, 2, 4, 16] {
+    for (length, ms) in [(1_u32, 10_u32), (2, 10), (4, 10), (16, 10), (1, 3), (4, 3), (16, 3)] {
         // When a read is complete the disk has the next command at once, and the one after it stands chosen at the
         // queue's head, before the process runs that asks for the next read: two writes, if batches are shorter.
         // Of 128 writes that are queued, one batch of 16 in eight meets the last in sector order, and ends there.
-        let expected = f64::from(length.max(2)) * TEN_MS + TEN_MS;
-        let found = mean(&run(ONE_READER, BULK, &format!("fifo_batch={length}")));
-        assert!((found / expected - 1.0).abs() < 0.1, "L = {length}: {found} ns, not {expected}");
+        let takes = f64::from(ms) * MS;
+        let expected = f64::from(length.max(2)) * takes + takes;
+        let found = mean(&run_on(&format!("{ms}ms"), ONE_READER, BULK, &format!("fifo_batch={length}")));
+        assert!((found / expected - 1.0).abs() < 0.1, "L = {length}, {ms} ms: {found} ns, not {expected}");
     }
     let usual = mean(&run(ONE_READER, BULK, "fifo_batch=16"));
     for knob in ["read_expire=50", "read_expire=2000", "writes_starved=1", "writes_starved=16"] {
