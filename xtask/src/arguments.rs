@@ -127,8 +127,11 @@ fn command() -> Command {
             ]),
         verb("mutants", "Make small mistakes, one at a time, and show that a test notices each (xtask/mutants.toml)"),
         verb("audit", "Check the dependencies' licences and advisories with cargo deny"),
-        verb("interface", "Report changes in the library's public interface, with cargo semver-checks")
-            .arg(Arg::new("revision").help("The commit to compare with; by default the last release tag, or a named commit before the first")),
+        verb("interface", "Report changes in the library's public interface, with cargo semver-checks").arg(
+            Arg::new("revision").help(
+                "The commit to compare with; by default the last release tag, or a named commit before the first",
+            ),
+        ),
     ];
     let words = Arg::new("words").num_args(0..).trailing_var_arg(true).allow_hyphen_values(true).hide(true);
     let words = words.value_parser(clap::value_parser!(OsString));
