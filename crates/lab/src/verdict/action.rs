@@ -65,7 +65,7 @@ pub enum Kept {
     GoalNotMet,
     /// The best is better, but something speaks against it: [`Challenger::forbidden`].
     BetterIsForbidden,
-    /// One is better than the mean of the default's runs, which fall into two modes, and not than the better mode.
+    /// The best is better than the mean of the default's runs, which fall into two modes, and not than the better mode.
     DefaultInTwoModes,
     /// The best is better for some jobs and harms others too much: [`Challenger::harms`]. The user has to choose.
     HarmsOthers,
@@ -443,18 +443,11 @@ impl Action {
             None => Kept::NoOther,
             Some(_) if !self.missed.is_empty() => Kept::GoalNotMet,
             Some(_) if self.dear().is_some() => Kept::HarmsOthers,
-            Some(_) if self.beside_modes().is_some() => Kept::DefaultInTwoModes,
+            Some(best) if best.is_better() && best.hangs_on_modes() && !self.is_dear(best) => Kept::DefaultInTwoModes,
             Some(best) if best.is_better() => Kept::BetterIsForbidden,
             Some(best) if best.score.ratio >= WORTH_IT => Kept::MayBeChance,
             Some(_) => Kept::TooLittle,
         })
-    }
-
-    /// The best of those against which only the default's two modes speak.
-    fn beside_modes(&self) -> Option<&Challenger> {
-        self.candidates
-            .iter()
-            .find(|candidate| candidate.is_better() && candidate.hangs_on_modes() && !self.is_dear(candidate))
     }
 
     fn refusal(&self, kept: Kept) -> String {
@@ -466,8 +459,9 @@ impl Action {
             (Kept::BetterIsForbidden, _) => {
                 return format!("Keep {default}. If that price is fine, --goal says what counts.");
             }
-            (Kept::DefaultInTwoModes, _) => {
-                return format!("The runs do not say which is better: keep {default}; --seeds runs more.");
+            (Kept::DefaultInTwoModes, Some(best)) => {
+                let name = best.scheduler.label();
+                return format!("Keep {default}: no mean over its two modes says whether {name} is better.");
             }
             (Kept::HarmsOthers, _) => return format!("Keep {default} until --goal says what counts."),
             (Kept::MayBeChance, Some(best)) => {

@@ -225,8 +225,8 @@ impl BriefFrom<'_> {
                 between(best.score.low, best.score.high)
             ),
             (Some(Kept::BetterIsForbidden), _) => return format!("Keep {default}."),
-            (Some(Kept::DefaultInTwoModes), _) => {
-                return format!("The runs do not say which is better: keep {default}; --seeds runs more.");
+            (Some(Kept::DefaultInTwoModes), Some(best)) => {
+                format!("no mean over its two modes says whether {} is better", best.scheduler.label())
             }
             _ => format!("nothing is at least {:.0} % better for {}", (WORTH_IT - 1.0) * 100.0, self.counting(action)),
         };
