@@ -238,7 +238,13 @@ fn named_otherwise<'h>(spec: &Spec, header: &'h str) -> Option<&'h str> {
         let word = word.to_ascii_lowercase();
         word.contains("time") && !word.contains("resp")
     };
-    let has_none = |column: &Column| matches!(column.role, ColumnRole::Device | ColumnRole::Op | ColumnRole::Offset);
+    let has_none = |column: &Column| {
+        matches!(column.role, ColumnRole::Device | ColumnRole::Op | ColumnRole::Offset | ColumnRole::Size)
+    };
+    let own_time = |(word, column): (&str, &Column)| column.role == ColumnRole::Time && is_time(word);
+    if header.split(*separator).map(str::trim).zip(columns).any(own_time) {
+        return None;
+    }
     let mut pairs = header.split(*separator).map(str::trim).zip(columns).filter(|_| is_header);
     pairs.find(|(word, column)| is_time(word) && has_none(column)).map(|(word, _)| word)
 }
@@ -275,7 +281,9 @@ mod tests {
         };
         let none: [String; 0] = [];
         assert_eq!(named("time_us,op,sector,bytes,latency_us"), none);
+        assert_eq!(named("device,op,lba,time_us,size"), none);
         assert_eq!(named("device_id,opcode,offset,length,timestamp"), ["alibaba"]);
+        assert_eq!(named("lifetime_id,opcode,offset,length,timestamp"), ["alibaba"]);
     }
 
     #[test]
