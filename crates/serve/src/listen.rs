@@ -154,7 +154,8 @@ impl NewClient {
 /// The process at the other end of a Unix socket. Its number is 0 if it is outside of this one's PID namespace (a
 /// container's), which rustix cannot represent.
 pub fn peer_of(socket: &impl AsFd) -> Option<UnixCredentials> {
-    getsockopt(socket, PeerCredentials).ok()
+    // On a socket that is no Unix socket, the kernel says that the user is -1.
+    getsockopt(socket, PeerCredentials).ok().filter(|peer| peer.uid() != u32::MAX)
 }
 
 /// A Unix socket at `path`. One left behind by a server that has ended is replaced.
