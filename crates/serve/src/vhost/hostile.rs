@@ -70,11 +70,11 @@ pub fn rings_say(bytes: &[u8]) {
 /// # Panics
 /// If there can be no socket. If the connection does not end, this does not return.
 pub fn monitor_says(messages: &[(u8, u8, u8, &[u8])]) {
-    let folder = std::env::temp_dir().join(format!("blksched-monitor-{}", std::process::id()));
-    let _ = std::fs::remove_file(&folder);
-    let listener = UnixListener::bind(&folder).expect("a socket");
-    let mut monitor = UnixStream::connect(&folder).expect("it listens");
-    let _ = std::fs::remove_file(&folder);
+    let path = std::env::temp_dir().join(format!("blksched-monitor-{}", std::process::id()));
+    let _ = std::fs::remove_file(&path);
+    let listener = UnixListener::bind(&path).expect("a socket");
+    let mut monitor = UnixStream::connect(&path).expect("it listens");
+    let _ = std::fs::remove_file(&path);
     let served = std::thread::spawn(move || {
         let (shown, numbers) = (ShownTarget::default(), Numbers::default());
         let _ = one_guest(&mut Listener::from(listener), &shown, &numbers, "fuzzed");
