@@ -28,7 +28,9 @@ mod filing;
 mod flush_queue;
 mod flusher;
 pub mod fs;
+mod io_ends;
 mod knobs;
+mod mapping;
 mod op;
 mod outbox;
 mod page;
@@ -39,23 +41,26 @@ mod report;
 mod runs;
 mod slots;
 mod sync;
+mod timers;
 mod transfer;
 mod write;
 mod writeback;
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
-use blksched::{GroupId, Instant, Priority, Span, SubmitterId};
+use blksched::{Bio, GroupId, Instant, Priority, Span, SubmitterId, Tag};
 
-use cache::{Cache, PageState};
+use cache::TransferId;
 use dirty_memory::DirtyMemory;
 use filing::Filing;
 use fs::Change;
-use op::{HostOp, OpId, OpStage, OpTask, Who};
+use mapping::Mapping;
+use op::{AfterStep, HostOp, OpId, OpStage, OpTask, Then, Who};
 use outbox::Outbox;
+use page::count;
 use slots::NumberedSlots;
-use transfer::Transfer;
+use timers::Timers;
+use transfer::{PageWriter, Transfer, TransferKind};
 
 pub use balance::{Answer, Balance, BalanceLimits, DeviceIndex, DeviceLimits, DirtyingTask, Ticks, Verdict};
 pub use call::{CallWork, HostCall, Memory, OpenFile, RangeSync, Stable, Touch};
@@ -78,28 +83,16 @@ const LONGEST: u64 = 256;
 pub struct Host {
     knobs: HostKnobs,
     flusher_is: Who,
-    /// The longest bio \[pages\].
-    longest: u64,
-    cache: Cache,
+    /// What is in memory, and on its way between it and the disk.
+    mapping: Mapping,
     /// How much is dirty, and what writers may do.
     memory: DirtyMemory,
-    /// Dirty and not being written.
-    dirty: PageRuns,
-    /// Parts of new files in which nothing has been written, as far as anybody may write a page in part.
-    blank: PageRuns,
     /// Why the flusher is writing, while it has anything in flight.
     burst: Option<FlusherReason>,
-    /// The next check of the age of dirty files.
-    tick: Option<Instant>,
     /// By process and the file's first page.
     readaheads: BTreeMap<(SubmitterId, u64), Readahead>,
     ops: NumberedSlots<HostOp>,
-    transfers: NumberedSlots<Transfer>,
-    /// Calls that only wait for the processor: when they return, in which order, which.
-    returning: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
-    returns: u64,
-    /// Writers that sleep for what they owe: until when, in which order, which.
-    pauses: BinaryHeap<Reverse<(Instant, u64, OpId)>>,
+    timers: Timers,
     out: Outbox,
     stopped: bool,
     /// Its pages lie on several disks.
@@ -115,19 +108,12 @@ impl Host {
     pub fn new(knobs: HostKnobs, write_back: WriteBack, flusher: SubmitterId, max_sectors: u32) -> Host {
         Host {
             flusher_is: Who { submitter: flusher, priority: Priority::default(), group: GroupId::default() },
-            longest: (u64::from(max_sectors) / PAGE_SECTORS).clamp(1, LONGEST),
-            cache: Cache::new(knobs.memory / PAGE_BYTES),
+            mapping: Mapping::new(knobs.memory / PAGE_BYTES, (u64::from(max_sectors) / PAGE_SECTORS).clamp(1, LONGEST)),
             memory: DirtyMemory::new(&knobs, write_back),
-            dirty: PageRuns::default(),
-            blank: PageRuns::default(),
             burst: None,
-            tick: None,
             readaheads: BTreeMap::new(),
             ops: NumberedSlots::default(),
-            transfers: NumberedSlots::default(),
-            returning: BinaryHeap::new(),
-            returns: 0,
-            pauses: BinaryHeap::new(),
+            timers: Timers::default(),
             out: Outbox::default(),
             stopped: false,
             is_on_several: false,
@@ -161,9 +147,16 @@ impl Host {
         self.go_on(now, id);
     }
 
+    /// Takes a direct bio; [`Wish::GoOn`] returns it when it may go to the queue.
+    pub fn bypass(&mut self, now: Instant, bio: Bio) {
+        let pages = bypass::range(&bio);
+        let id = self.ops.insert(HostOp::new(OpTask::Bypass(bio), pages.clone()));
+        self.begin_sync(now, id, pages);
+    }
+
     /// Nothing has been written in these pages: whoever writes one in part need not read it first.
     pub fn add_blank(&mut self, pages: Pages) {
-        self.blank.insert(pages);
+        self.mapping.add_blank(pages);
     }
 
     /// A process sets what happens to a file in memory.
@@ -171,16 +164,8 @@ impl Host {
         self.readaheads.remove(&(submitter, file.first_page()));
         match memory {
             Memory::Keep => {}
-            Memory::Drop => self.cache.drop_clean(&file.pages()),
-            Memory::Load => {
-                let pages = file.pages();
-                let most = self.knobs.memory / PAGE_BYTES;
-                for page in pages.start..pages.end.min(pages.start.saturating_add(most)) {
-                    if self.cache.get(page).is_none() {
-                        self.cache.set(page, PageState::Clean);
-                    }
-                }
-            }
+            Memory::Drop => self.mapping.drop_clean(&file.pages()),
+            Memory::Load => self.mapping.load(&file.pages()),
         }
     }
 
@@ -221,32 +206,25 @@ impl Host {
     #[inline]
     pub fn next(&self) -> Option<Instant> {
         // Where all I/O is direct, never.
-        let is_idle = self.returning.is_empty() && self.tick.is_none() && self.pauses.is_empty();
-        if is_idle && self.filing.is_none() { None } else { self.earliest() }
+        if self.timers.is_idle() && self.filing.is_none() { None } else { self.earliest() }
     }
 
     fn earliest(&self) -> Option<Instant> {
-        let first = |times: &BinaryHeap<Reverse<(Instant, u64, OpId)>>| times.peek().map(|Reverse((at, ..))| *at);
-        let tick = self.tick.filter(|_| !self.stopped);
+        // Once every process has exited nothing is written any more, and nothing waits for that.
+        let age_check = self.timers.age_check().filter(|_| !self.stopped);
         let files = self.files_next().filter(|_| !self.stopped);
-        [first(&self.returning), first(&self.pauses), tick, files].into_iter().flatten().min()
+        [self.timers.next_call(), age_check, files].into_iter().flatten().min()
     }
 
     /// Does what is due by `now`.
     pub fn elapse(&mut self, now: Instant) {
-        while let Some(&Reverse((at, _, id))) = self.returning.peek()
-            && at <= now
-        {
-            self.returning.pop();
+        while let Some(id) = self.timers.take_returning(now) {
             self.give_back(id);
         }
-        while let Some(&Reverse((at, _, id))) = self.pauses.peek()
-            && at <= now
-        {
-            self.pauses.pop();
+        while let Some(id) = self.timers.take_paused(now) {
             self.go_on(now, id);
         }
-        if self.tick.is_some_and(|tick| tick <= now) {
+        if self.timers.age_check().is_some_and(|at| at <= now) {
             self.look_at_ages(now);
         }
         if self.files_next().is_some_and(|next| next <= now) {
@@ -267,7 +245,7 @@ impl Host {
 
     /// How many calls have not returned, and how many bios are in flight.
     pub fn busy(&self) -> (usize, usize) {
-        (self.ops.len(), self.transfers.len())
+        (self.ops.len(), self.mapping.transfers())
     }
 
     /// What it has done so far.
@@ -279,28 +257,92 @@ impl Host {
     fn go_on(&mut self, now: Instant, id: OpId) {
         self.note_wait(now, id);
         let op = &self.ops[id];
-        match (op.stage, op.task) {
-            (OpStage::Entering(change), _) => self.enter_on(now, id, change),
+        let next = match (op.stage, op.task) {
+            (OpStage::Entering(change), _) => return self.enter_on(now, id, change),
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Read(_), file, .. })) => {
                 self.read_on(now, id, &file)
             }
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Write(range, stable), file, .. })) => {
-                self.write_on(now, id, &file, range, stable);
+                self.write_on(now, id, &file, range, stable)
             }
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Touch(touch), file, .. })) => {
-                self.touch_on(now, id, &file, touch);
+                self.touch_on(now, id, &file, touch)
             }
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Range { what, .. }, .. })) => {
                 self.begin_range(now, id, what)
             }
-            (OpStage::Paging, OpTask::Call(call)) => self.begin_sync(now, id, call.pages()),
+            (OpStage::Paging, OpTask::Call(call)) => AfterStep::syncs(call.pages()),
             (OpStage::Paging, OpTask::Bypass(_) | OpTask::Landing(_)) => {
                 unreachable!("direct I/O begins with its pages' way to the disk")
             }
-            (OpStage::Syncing, _) => self.sync_on(now, id),
+            (OpStage::Syncing, _) => return self.sync_on(now, id),
             (OpStage::Ranging(what), _) => self.range_on(now, id, what),
-            (OpStage::Ranged | OpStage::Flushing, _) => self.finish(now, id),
+            (OpStage::Ranged | OpStage::Flushing, _) => AfterStep::FINISHES,
             (OpStage::Returning, _) => unreachable!("a call that returns waits for nothing"),
+        };
+        if next.flusher_first {
+            self.write_back(now);
+        }
+        match next.then {
+            Then::Waits => {}
+            Then::Finishes => self.finish(now, id),
+            Then::Syncs(pages) => self.begin_sync(now, id, pages),
+        }
+    }
+
+    /// A bio of the host's is complete; the device began with it at `issued_at`.
+    ///
+    /// # Panics
+    /// If it is not one of the host's.
+    pub fn completed(&mut self, now: Instant, tag: Tag, failed: bool, issued_at: Instant) {
+        let id = tag.0 as u32;
+        if let TransferKind::Files(bio) = self.mapping.transfer(id).kind {
+            self.mapping.end(id);
+            return self.files_ended(now, bio);
+        }
+        if !self.counts_as_written(now, id, failed, issued_at) {
+            return;
+        }
+        self.end_transfer(now, id, failed, issued_at);
+    }
+
+    /// A transfer is done with, for the host too: what waited for it goes on.
+    fn end_transfer(&mut self, now: Instant, id: TransferId, failed: bool, issued_at: Instant) {
+        let transfer = self.mapping.end(id);
+        let Transfer { kind, pages, .. } = &transfer;
+        match kind {
+            TransferKind::Read => self.mapping.arrived(pages.clone(), failed),
+            TransferKind::Write(writer, file) => {
+                self.note_written(now, count(pages), writer);
+                self.mapping.written(now, id, pages.clone(), file, &mut self.memory);
+            }
+            TransferKind::Flush | TransferKind::Files(_) => {}
+        }
+        for &waiter in transfer.waiters() {
+            let op = &mut self.ops[waiter];
+            op.transfers -= 1;
+            op.failed |= failed;
+            op.issued_at = op.issued_at.max(Some(issued_at));
+            if op.transfers == 0 && !op.in_fs {
+                self.go_on(now, waiter);
+            }
+        }
+        // Writers that slept for room, if there is enough by now; before 3.1.
+        for id in self.memory.wake() {
+            self.go_on(now, id);
+        }
+        self.write_back(now);
+    }
+
+    fn note_written(&mut self, now: Instant, written: u64, writer: &PageWriter) {
+        self.memory.written(now, written);
+        match writer {
+            PageWriter::Flusher(FlusherReason::Background) => self.report.written.background += written,
+            PageWriter::Flusher(FlusherReason::Expired) => self.report.written.expired += written,
+            PageWriter::Caller(_) | PageWriter::Starter(_) => self.report.written.by_caller += written,
+        }
+        if matches!(writer, PageWriter::Flusher(_)) {
+            self.memory.flusher_wrote();
         }
     }
 
@@ -320,8 +362,7 @@ impl Host {
         let HostOp { task: OpTask::Call(call), .. } = self.ops[id] else { unreachable!("only calls return") };
         self.ops[id].stage = OpStage::Returning;
         let cost: Span = self.knobs.cost(call.bytes());
-        self.returns += 1;
-        self.returning.push(Reverse((now + cost, self.returns, id)));
+        self.timers.return_at(now + cost, id);
     }
 
     fn give_back(&mut self, id: OpId) {

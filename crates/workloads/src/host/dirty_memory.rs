@@ -1,6 +1,6 @@
 //! Dirty memory, its writers and the flusher, as kernels before 3.1 and since treat them.
 
-use blksched::{Instant, Kernel, SubmitterId};
+use blksched::{Instant, Kernel, Span, SubmitterId};
 
 use super::balance::{Balance, BalanceLimits, DeviceIndex, DeviceLimits, DirtyingTask, Ticks, Verdict};
 use super::dirty_files::DirtyFiles;
@@ -127,6 +127,15 @@ impl DirtyMemory {
         match self {
             DirtyMemory::Stopping(memory) => memory.pool.written(pages * PAGE_BYTES),
             DirtyMemory::Balanced(memory) => memory.balance.written(now, DISK, pages),
+        }
+    }
+
+    /// When a timer of this length that starts now ends: before 3.1 to the moment, since then with the grain of the
+    /// kernel's timers, as recorded.
+    pub fn timer(&self, now: Instant, interval: Span) -> Instant {
+        match self {
+            DirtyMemory::Stopping(_) => now + interval,
+            DirtyMemory::Balanced(memory) => memory.balance.limits().ticks.timer(now, interval),
         }
     }
 

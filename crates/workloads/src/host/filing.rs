@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use blksched::author::Waiter;
-use blksched::{Bio, Class, Durability, GroupId, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag};
+use blksched::{Bio, Class, Durability, GroupId, Hints, Instant, Op, Priority, SubmitterId, Tag};
 
 use super::Host;
 use super::cache::TransferId;
@@ -17,11 +17,13 @@ use super::call::{CallWork, HostCall};
 use super::fs::{
     Agent, Blocks, Change, Entry, FileSystem, FsBio, FsTask, FsWait, FsWish, InodeId, Known, Missing, Syncing,
 };
+use super::io_ends::{EndedWrite, IoEnds};
 use super::op::{HostOp, OpId, OpStage, OpTask, Who};
 use super::outbox::Wish;
 use super::page::{PAGE_SECTORS, Pages, count, pages_of};
 use super::report::WaitsFor;
-use super::transfer::{Transfer, TransferKind};
+use super::runs::PageRuns;
+use super::transfer::TransferKind;
 
 /// The flusher's number as a task of the file system; a greater one is a thread of the file system's own.
 const FLUSHER: FsTask = FsTask::MAX - 1;
@@ -37,19 +39,6 @@ const JOURNAL: Priority = Priority { class: Class::BestEffort, level: 3 };
 struct Filed {
     end: u64,
     inode: InodeId,
-}
-
-/// Bios of one allocation, which count as written together.
-#[derive(Clone, Debug)]
-struct IoEnd {
-    inode: InodeId,
-    blocks: Blocks,
-    /// Blocks whose writes have not ended.
-    left: u64,
-    /// Those that have ended: whether they failed, and when the device began with each.
-    ended: Vec<(TransferId, bool, Instant)>,
-    /// When the last of them had.
-    landed: Option<Instant>,
 }
 
 /// A call that begins writes and does not wait for them, and whose blocks have not all been placed.
@@ -77,12 +66,7 @@ pub(super) struct Filing {
     starters_begun: u32,
     /// Direct writes at the disk, as they were handed in, by tag.
     direct: BTreeMap<Tag, Bio>,
-    /// The allocation that each write of pages belongs to.
-    io_ends: BTreeMap<u64, IoEnd>,
-    io_end_of: BTreeMap<TransferId, u64>,
-    io_ends_begun: u64,
-    /// Allocations that ended because somebody else writes the rest.
-    cut: Vec<u64>,
+    io_ends: IoEnds,
     obeys: bool,
 }
 
@@ -97,31 +81,76 @@ impl Filing {
         Some((inode, (pages.start - start..pages.end - start).into()))
     }
 
-    /// Somebody else writes these blocks: allocations whose writes have not come that far end before them. Returns
-    /// those that have thereby ended.
-    fn cut_short(&mut self, inode: InodeId, blocks: Blocks) -> Vec<u64> {
-        let mut ended = Vec::new();
-        for (number, io) in &mut self.io_ends {
-            if io.inode == inode && io.blocks.start <= blocks.start && blocks.start < io.blocks.end {
-                io.left -= (io.blocks.end - blocks.start).min(io.left);
-                io.blocks.end = blocks.start;
-                self.placed = 0..0;
-                if io.left == 0 && !io.ended.is_empty() {
-                    ended.push(*number);
-                }
-            }
-        }
-        self.io_ends.retain(|_, io| io.left > 0 || !io.ended.is_empty());
-        ended
+    /// Whether the file system has a say in this direct bio.
+    pub fn concerns(&self, bio: &Bio) -> bool {
+        bio.op == Op::Write && self.find(bio.start.0 / PAGE_SECTORS).is_some()
     }
-}
 
-impl Filing {
+    /// The blocks of a direct bio in which the file system has a say.
+    pub fn blocks_of_direct(&self, bio: &Bio) -> Option<Blocks> {
+        let blocks = || self.blocks(&pages_of(bio.start, u64::from(bio.sectors)));
+        if self.concerns(bio) { blocks().map(|(_, blocks)| blocks) } else { None }
+    }
+
+    /// A direct write goes to the queue.
+    pub fn direct_begins(&mut self, bio: Bio) {
+        self.direct.insert(bio.tag, bio);
+    }
+
+    /// Places what a caller writes that does not wait for anything: what has to wait in the file system is done when it
+    /// may be, though the call may have returned.
+    pub fn place_at_once(&mut self, now: Instant, who: Who, pages: &Pages) {
+        let Some((inode, blocks)) = self.blocks(pages) else { return };
+        self.starters_begun = (self.starters_begun + 1) % (1 << 30);
+        let task = STARTERS + self.starters_begun;
+        self.starters.insert(task, Starter { inode, blocks, who });
+        self.start(now, task);
+        self.begin_io_end(inode, blocks);
+    }
+
     /// Places a starter's blocks, unless it has to wait again.
     fn start(&mut self, now: Instant, task: FsTask) {
         let Some(&Starter { inode, blocks, .. }) = self.starters.get(&task) else { return };
         if self.fs.enter(now, task, inode, Change::WriteBack(blocks)) == Entry::Done {
             self.starters.remove(&task);
+        }
+    }
+
+    /// Whether the flusher may write these dirty pages now. If not, it sleeps in the file system, and
+    /// [`Host::write_back`] is called when it may go on.
+    pub fn may_write_back(&mut self, now: Instant, pages: &Pages, dirty: &PageRuns) -> bool {
+        if self.flusher_sleeps {
+            return false;
+        }
+        if self.placed.start <= pages.start && pages.end <= self.placed.end {
+            return true;
+        }
+        let Some((start, inode)) = self.find(pages.start) else { return true };
+        // All of the run that is dirty is placed at once.
+        let end = self.files.get(&start).map_or(0, |filed| filed.end);
+        let run = dirty.first_within(&(pages.start..end)).unwrap_or(pages.clone());
+        let blocks = Blocks { start: run.start - start, end: run.end - start };
+        let entry = self.fs.enter(now, FLUSHER, inode, Change::WriteBack(blocks));
+        if entry == Entry::Waits {
+            self.flusher_sleeps = true;
+        } else {
+            self.placed = run;
+            self.begin_io_end(inode, blocks);
+        }
+        entry == Entry::Done
+    }
+
+    /// Writes of these blocks, which come next, count as written together, if the file system has to convert them.
+    fn begin_io_end(&mut self, inode: InodeId, blocks: Blocks) {
+        if self.fs.is_unwritten(inode, blocks) && self.io_ends.begin(inode, blocks) {
+            self.placed = 0..0;
+        }
+    }
+
+    /// A write of these pages begins.
+    pub fn write_begins(&mut self, id: TransferId, pages: &Pages) {
+        if let Some((inode, blocks)) = self.blocks(pages) {
+            self.io_ends.join(id, inode, blocks);
         }
     }
 }
@@ -155,10 +184,7 @@ impl Host {
             starters: BTreeMap::new(),
             starters_begun: 0,
             direct: BTreeMap::new(),
-            io_ends: BTreeMap::new(),
-            io_end_of: BTreeMap::new(),
-            io_ends_begun: 0,
-            cut: Vec::new(),
+            io_ends: IoEnds::default(),
             obeys: false,
         }));
         self
@@ -264,7 +290,7 @@ impl Host {
     /// Calls waited for these writes, whose data had ended at `landed` and which count as written only now: since then
     /// for the log write that held the conversion up.
     fn note_conversion(&mut self, now: Instant, id: TransferId, landed: Instant) {
-        for waiter in self.transfers[id].waiters().to_vec() {
+        for waiter in self.mapping.transfer(id).waiters().to_vec() {
             if let Some((since, WaitsFor::Writing)) = self.ops[waiter].waits
                 && landed < now
             {
@@ -281,82 +307,24 @@ impl Host {
         let entry = filing.fs.enter(now, id, inode, Change::WriteBack(blocks));
         match entry {
             Entry::Waits => self.sleep_in_files(now, id),
-            Entry::Done => self.begin_io_end(inode, blocks),
+            Entry::Done => filing.begin_io_end(inode, blocks),
         }
         entry == Entry::Done
     }
 
-    /// The same, for a caller that does not wait for anything: what has to wait in the file system is done when it may
-    /// be, though the call may have returned.
-    pub(super) fn place_at_once(&mut self, now: Instant, id: OpId, pages: &Pages) {
-        let who = self.ops[id].who();
-        let Some(filing) = &mut self.filing else { return };
-        let Some((inode, blocks)) = filing.blocks(pages) else { return };
-        filing.starters_begun = (filing.starters_begun + 1) % (1 << 30);
-        let task = STARTERS + filing.starters_begun;
-        filing.starters.insert(task, Starter { inode, blocks, who });
-        filing.start(now, task);
-        self.begin_io_end(inode, blocks);
-    }
-
-    /// Whether the flusher may write these dirty pages now. If not, it sleeps in the file system, and
-    /// [`Host::write_back`] is called when it may go on.
+    /// Whether the flusher may write these dirty pages now; it sleeps if not.
     pub(super) fn may_write_back(&mut self, now: Instant, pages: &Pages) -> bool {
         let Some(filing) = &mut self.filing else { return true };
-        if filing.flusher_sleeps {
-            return false;
-        }
-        if filing.placed.start <= pages.start && pages.end <= filing.placed.end {
-            return true;
-        }
-        let Some((start, inode)) = filing.find(pages.start) else { return true };
-        // All of the run that is dirty is placed at once.
-        let end = filing.find(pages.start).and_then(|(start, _)| filing.files.get(&start)).map_or(0, |filed| filed.end);
-        let run = self.dirty.first_within(&(pages.start..end)).unwrap_or(pages.clone());
-        let blocks = Blocks { start: run.start - start, end: run.end - start };
-        let entry = filing.fs.enter(now, FLUSHER, inode, Change::WriteBack(blocks));
-        if entry == Entry::Waits {
-            filing.flusher_sleeps = true;
-        } else {
-            filing.placed = run;
-            self.begin_io_end(inode, blocks);
-        }
-        entry == Entry::Done
-    }
-
-    /// Writes of these blocks, which come next, count as written together, if the file system has to convert them.
-    fn begin_io_end(&mut self, inode: InodeId, blocks: Blocks) {
-        let Some(filing) = &mut self.filing else { return };
-        if !filing.fs.is_unwritten(inode, blocks) {
-            return;
-        }
-        let cut = filing.cut_short(inode, blocks);
-        filing.io_ends_begun += 1;
-        let io = IoEnd { inode, blocks, left: blocks.count(), ended: Vec::new(), landed: None };
-        filing.io_ends.insert(filing.io_ends_begun, io);
-        filing.cut.extend(cut);
-    }
-
-    /// A write of these pages begins.
-    pub(super) fn file_transfer(&mut self, id: TransferId, pages: &Pages) {
-        let Some(filing) = &mut self.filing else { return };
-        let Some((inode, blocks)) = filing.blocks(pages) else { return };
-        let holds = |io: &IoEnd| io.inode == inode && io.blocks.start <= blocks.start && blocks.end <= io.blocks.end;
-        let found = filing.io_ends.iter().rev().find(|(_, io)| holds(io)).map(|(number, _)| *number);
-        if let Some(number) = found {
-            filing.io_end_of.insert(id, number);
-        }
+        filing.may_write_back(now, pages, self.mapping.dirty())
     }
 
     /// Whether a write that has ended at the disk counts as written. If not, it does later, with the others of its
     /// allocation.
     pub(super) fn counts_as_written(&mut self, now: Instant, id: TransferId, failed: bool, issued_at: Instant) -> bool {
         let Some(filing) = &mut self.filing else { return true };
-        let Some(number) = filing.io_end_of.remove(&id) else { return true };
-        let io = filing.io_ends.get_mut(&number).expect("a write of it was under way");
-        io.ended.push((id, failed, issued_at));
-        io.left -= count(&self.transfers[id].pages);
-        if io.left == 0 {
+        let blocks = count(&self.mapping.transfer(id).pages);
+        let Some(whole) = filing.io_ends.write_ended(EndedWrite { id, failed, issued_at }, blocks) else { return true };
+        if let Some(number) = whole {
             self.end_io(now, number);
         }
         false
@@ -365,9 +333,7 @@ impl Host {
     /// All writes of an allocation have ended.
     fn end_io(&mut self, now: Instant, number: u64) {
         let Some(filing) = &mut self.filing else { return };
-        let Some(io) = filing.io_ends.get_mut(&number) else { return };
-        io.landed = Some(now);
-        let IoEnd { inode, blocks, .. } = *io;
+        let Some((inode, blocks)) = filing.io_ends.landed(now, number) else { return };
         if filing.fs.data_ended(now, inode, blocks, number) {
             self.written_together(now, number);
         }
@@ -375,9 +341,8 @@ impl Host {
     }
 
     fn written_together(&mut self, now: Instant, number: u64) {
-        let io = self.filing.as_mut().and_then(|filing| filing.io_ends.remove(&number));
-        let Some(IoEnd { ended, landed, .. }) = io else { return };
-        for (id, failed, issued_at) in ended {
+        let Some((ended, landed)) = self.filing.as_mut().and_then(|filing| filing.io_ends.end(number)) else { return };
+        for EndedWrite { id, failed, issued_at } in ended {
             self.note_conversion(now, id, landed.unwrap_or(now));
             self.end_transfer(now, id, failed, issued_at);
         }
@@ -403,38 +368,6 @@ impl Host {
             }
         }
         self.obey_files(now);
-    }
-
-    /// Whether the file system has a say in this direct bio.
-    pub(super) fn files_concern(&self, bio: &Bio) -> bool {
-        let filing = self.filing.as_ref().filter(|_| bio.op == Op::Write);
-        filing.is_some_and(|filing| filing.find(bio.start.0 / PAGE_SECTORS).is_some())
-    }
-
-    /// The bio, if it may go to the queue without the file system.
-    pub(super) fn enter_direct(&mut self, now: Instant, id: OpId, bio: Bio) -> Option<Bio> {
-        if !self.files_concern(&bio) {
-            return Some(bio);
-        }
-        let pages = pages_of(bio.start, u64::from(bio.sectors));
-        let (_, blocks) = self.filing.as_ref().and_then(|filing| filing.blocks(&pages))?;
-        let change = Change::DirectBegins(blocks);
-        self.ops[id].stage = OpStage::Entering(change);
-        self.enter_on(now, id, change);
-        None
-    }
-
-    /// A direct write has its places.
-    fn release_direct(&mut self, id: OpId, bio: Bio) {
-        let pages = pages_of(bio.start, u64::from(bio.sectors));
-        self.cache.drop_clean(&pages);
-        self.ops.remove(id);
-        if let Some(filing) = &mut self.filing {
-            filing.direct.insert(bio.tag, bio);
-        }
-        // What has to be stable is made so when it has landed.
-        self.out.push(Wish::GoOn(Bio { durability: Durability::default(), ..bio }));
-        self.out.push(Wish::Waits(bio.submitter));
     }
 
     /// A bio of a process's own is complete. True if it is a direct write that the file system is not done with:
@@ -505,7 +438,7 @@ impl Host {
                 FsWish::Written(number) => self.written_together(now, number),
             }
         }
-        let cut = self.filing.as_mut().map(|filing| core::mem::take(&mut filing.cut)).unwrap_or_default();
+        let cut = self.filing.as_mut().map(|filing| filing.io_ends.take_cut()).unwrap_or_default();
         if let Some(filing) = &mut self.filing {
             filing.obeys = false;
         }
@@ -528,8 +461,8 @@ impl Host {
 
     fn submit_for_files(&mut self, bio: FsBio) {
         let who = self.agent(bio.by);
-        let pages = pages_of(Sector(bio.start.0), 0);
-        let transfer = self.transfers.insert(Transfer::new(TransferKind::Files(bio), pages));
+        let pages = pages_of(bio.start, 0);
+        let transfer = self.mapping.begin(TransferKind::Files(bio), pages);
         self.submit(transfer, who, bio.waiter);
     }
 }

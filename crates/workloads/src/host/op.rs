@@ -1,10 +1,10 @@
-//! A call in progress: its position and what it waits for.
+//! A call in progress: its position, what it waits for, and what comes after each of its steps.
 
 use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
 
 use super::call::{HostCall, RangeSync};
 use super::fs::Change;
-use super::page::PAGE_SECTORS;
+use super::page::{PAGE_SECTORS, Pages};
 use super::report::WaitsFor;
 use super::runs::PageRuns;
 
@@ -67,7 +67,7 @@ pub(super) struct HostOp {
 }
 
 impl HostOp {
-    pub fn new(task: OpTask, pages: super::page::Pages) -> HostOp {
+    pub fn new(task: OpTask, pages: Pages) -> HostOp {
         HostOp {
             task,
             stage: OpStage::Paging,
@@ -100,6 +100,38 @@ impl HostOp {
             OpTask::Bypass(Bio { submitter, priority, group, .. })
             | OpTask::Landing(Bio { submitter, priority, group, .. }) => Who { submitter, priority, group },
         }
+    }
+}
+
+/// What comes after a step of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AfterStep {
+    /// The step made pages dirty: the flusher may have something to write, and begins before the call goes on.
+    pub flusher_first: bool,
+    pub then: Then,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Then {
+    /// It waits, and goes on when what it waits for is done.
+    Waits,
+    /// Nothing is left but the processor's part.
+    Finishes,
+    /// These of its pages go to the disk.
+    Syncs(Pages),
+}
+
+impl AfterStep {
+    pub const WAITS: AfterStep = AfterStep { flusher_first: false, then: Then::Waits };
+    pub const FINISHES: AfterStep = AfterStep { flusher_first: false, then: Then::Finishes };
+
+    pub fn syncs(pages: Pages) -> AfterStep {
+        AfterStep { flusher_first: false, then: Then::Syncs(pages) }
+    }
+
+    /// The same, after the flusher.
+    pub fn after_flusher(self) -> AfterStep {
+        AfterStep { flusher_first: true, ..self }
     }
 }
 

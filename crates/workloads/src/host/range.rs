@@ -10,42 +10,44 @@ use blksched::Instant;
 
 use super::Host;
 use super::call::RangeSync;
-use super::op::{OpId, OpStage, OpTask};
+use super::op::{AfterStep, OpId, OpStage, OpTask};
 use super::outbox::Wish;
 use super::page::Pages;
 use super::report::WaitsFor;
 use super::transfer::PageWriter;
 
 impl Host {
-    pub(super) fn begin_range(&mut self, now: Instant, id: OpId, what: RangeSync) {
+    pub(super) fn begin_range(&mut self, now: Instant, id: OpId, what: RangeSync) -> AfterStep {
         self.ops[id].stage = OpStage::Ranging(what);
-        if !(what.waits_before && self.wait_for_writes(now, id)) {
-            self.range_on(now, id, what);
+        if what.waits_before && self.wait_for_writes(now, id) {
+            return AfterStep::WAITS;
         }
+        self.range_on(now, id, what)
     }
 
     /// The writes in flight are done, if they had to be waited for.
-    pub(super) fn range_on(&mut self, now: Instant, id: OpId, what: RangeSync) {
+    pub(super) fn range_on(&mut self, now: Instant, id: OpId, what: RangeSync) -> AfterStep {
         self.ops[id].stage = OpStage::Ranged;
         if what.writes {
             self.start_range(now, id, what.waits_after);
         }
-        if !(what.waits_after && self.wait_for_writes(now, id)) {
-            self.finish(now, id);
-        }
+        if what.waits_after && self.wait_for_writes(now, id) { AfterStep::WAITS } else { AfterStep::FINISHES }
     }
 
     pub(super) fn start_range(&mut self, now: Instant, id: OpId, awaited: bool) {
         let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
         let pages = call.pages();
         let mut any = false;
-        while let Some(run) = self.dirty.first_within(&pages) {
+        while let Some(run) = self.mapping.dirty().first_within(&pages) {
             // That the allocation may have to wait for another's log is left out here: nobody waits for this caller.
-            self.place_at_once(now, id, &run);
+            let who = self.ops[id].who();
+            if let Some(filing) = &mut self.filing {
+                filing.place_at_once(now, who, &run);
+            }
             let mut at = run.start;
             while at < run.end {
                 let writer = if awaited { PageWriter::Caller(id) } else { PageWriter::Starter(id) };
-                let part = at..run.end.min(at + self.longest);
+                let part = at..run.end.min(at + self.mapping.longest());
                 at = part.end;
                 self.start_write(now, part, call.file.pages(), writer);
             }
@@ -61,7 +63,7 @@ impl Host {
     fn wait_for_writes(&mut self, now: Instant, id: OpId) -> bool {
         let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls have ranges") };
         let pages: Pages = call.pages();
-        for (transfer, _) in self.writes_within(&pages) {
+        for (transfer, _) in self.mapping.writes_within(&pages) {
             self.wait_for(now, id, transfer, WaitsFor::Writing);
         }
         self.ops[id].transfers > 0

@@ -17,18 +17,18 @@ use super::Host;
 use super::cache::{NotRead, PageState};
 use super::call::{OpenFile, Touch};
 use super::fs::Change;
-use super::op::{OpId, OpStage};
+use super::op::{AfterStep, OpId, OpStage};
 use super::page::{PAGE_BYTES, Pages, common, count};
 use super::readahead::{Advice, Fetch, Readahead};
 use super::report::WaitsFor;
 
 impl Host {
-    pub(super) fn read_on(&mut self, now: Instant, id: OpId, file: &OpenFile) {
+    pub(super) fn read_on(&mut self, now: Instant, id: OpId, file: &OpenFile) -> AfterStep {
         loop {
             let op = &self.ops[id];
             let (at, end, asked) = (op.at, op.end, op.asked);
             if op.failed && at < end {
-                return self.finish(now, id);
+                return AfterStep::FINISHES;
             }
             let (page, found) = self.read_from_memory(at..end);
             self.report.hits += page.saturating_sub(at.max(asked));
@@ -37,7 +37,7 @@ impl Host {
                 None => {
                     let (submitter, first) = (self.ops[id].who().submitter, file.first_page());
                     self.readahead(submitter, file).read_to(end - 1 - first);
-                    return self.finish(now, id);
+                    return AfterStep::FINISHES;
                 }
                 Some(NotRead::Marker) => self.read_ahead(id, file, page, Some(end - page)),
                 Some(NotRead::Missing) => self.read_missing(id, file, page),
@@ -46,7 +46,8 @@ impl Host {
                         self.report.in_flight += 1;
                         self.ops[id].asked = page + 1;
                     }
-                    return self.wait_for(now, id, transfer, WaitsFor::Pages);
+                    self.wait_for(now, id, transfer, WaitsFor::Pages);
+                    return AfterStep::WAITS;
                 }
             }
         }
@@ -55,7 +56,7 @@ impl Host {
     /// Reads pages as far as they are in memory. Returns how far that is, and why it stops before the end.
     fn read_from_memory(&mut self, pages: Pages) -> (u64, Option<NotRead>) {
         let end = pages.end;
-        let found = pages.into_iter().find_map(|page| self.cache.read(page).err().map(|why| (page, Some(why))));
+        let found = pages.into_iter().find_map(|page| self.mapping.read(page).err().map(|why| (page, Some(why))));
         found.unwrap_or((end, None))
     }
 
@@ -67,7 +68,7 @@ impl Host {
         // The requested page is read, whatever the file's length is said to be.
         let pages = pages.start.min(page)..pages.end.max(page + 1);
         let asked = common(&pages, &(page..end));
-        let missing = asked.clone().filter(|page| self.cache.get(*page).is_none()).count() as u64;
+        let missing = asked.clone().filter(|page| self.mapping.get(*page).is_none()).count() as u64;
         let started = self.start_reads(who, pages.clone());
         self.report.asked += missing;
         self.report.read_ahead += started - missing;
@@ -92,12 +93,12 @@ impl Host {
     fn first_missing(&self, pages: Pages) -> u64 {
         let far = pages.start + u64::from(self.knobs.read_ahead_kb);
         let near = pages.start..far.min(pages.end.max(pages.start));
-        near.clone().find(|page| self.cache.get(*page).is_none()).unwrap_or(near.end)
+        near.clone().find(|page| self.mapping.get(*page).is_none()).unwrap_or(near.end)
     }
 
     fn mark(&mut self, marker: Option<u64>, first: u64) {
         if let Some(marker) = marker {
-            self.cache.mark(marker + first);
+            self.mapping.mark(marker + first);
         }
     }
 
@@ -108,20 +109,20 @@ impl Host {
         self.readaheads.entry((submitter, file.first_page())).or_insert_with(new)
     }
 
-    pub(super) fn touch_on(&mut self, now: Instant, id: OpId, file: &OpenFile, touch: Touch) {
+    pub(super) fn touch_on(&mut self, now: Instant, id: OpId, file: &OpenFile, touch: Touch) -> AfterStep {
         loop {
             let op = &self.ops[id];
             let (page, end) = (op.at, op.end);
             if page >= end || op.failed {
                 break;
             }
-            let found = self.cache.read(page);
+            let found = self.mapping.read(page);
             match found {
                 Err(NotRead::Marker) => {
                     self.read_ahead(id, file, page, None);
                     continue;
                 }
-                Err(NotRead::Missing) if !(touch.stores && self.blank.contains(page)) => {
+                Err(NotRead::Missing) if !(touch.stores && self.mapping.is_blank(page)) => {
                     self.read_for_fault(id, file, page, touch.advice);
                     continue;
                 }
@@ -130,51 +131,51 @@ impl Host {
                         self.report.in_flight += 1;
                         self.ops[id].asked = page + 1;
                     }
-                    return self.wait_for(now, id, transfer, WaitsFor::Pages);
+                    self.wait_for(now, id, transfer, WaitsFor::Pages);
+                    return AfterStep::WAITS;
                 }
                 Ok(()) | Err(NotRead::Missing) => {}
             }
-            if touch.stores && !self.store_in(now, id, file, page) {
-                return;
+            if touch.stores
+                && let Some(sleeps) = self.store_in(now, id, file, page)
+            {
+                return sleeps;
             }
             if !touch.stores && page >= self.ops[id].asked {
                 self.report.hits += 1;
             }
             self.ops[id].at += 1;
         }
-        if touch.stores {
-            self.write_back(now);
-        }
-        match touch.syncs && !self.ops[id].failed {
-            true => self.begin_sync(now, id, touch.range.pages()),
-            false => self.finish(now, id),
-        }
+        let next = match touch.syncs && !self.ops[id].failed {
+            true => AfterStep::syncs(touch.range.pages()),
+            false => AfterStep::FINISHES,
+        };
+        if touch.stores { next.after_flusher() } else { next }
     }
 
-    /// Stores in a page that is there, or that nothing was written to. False if the process sleeps.
-    fn store_in(&mut self, now: Instant, id: OpId, file: &OpenFile, page: u64) -> bool {
-        let state = self.cache.get(page);
+    /// Stores in a page that is there, or that nothing was written to. `None` unless the process sleeps.
+    fn store_in(&mut self, now: Instant, id: OpId, file: &OpenFile, page: u64) -> Option<AfterStep> {
+        let state = self.mapping.get(page);
         if let Some(PageState::Dirty | PageState::Redirtied(_)) = state {
             self.report.overwritten += 1;
-            return true;
+            return None;
         }
         if self.ops[id].timed <= page {
             self.ops[id].timed = page + 1;
             self.ops[id].stage = OpStage::Entering(Change::Times);
             if !self.enter_times(now, id, page) {
-                return false;
+                return Some(AfterStep::WAITS);
             }
             self.ops[id].stage = OpStage::Paging;
         }
         if self.sleeps_for_debt(now, id, 1) {
-            return false;
+            return Some(AfterStep::WAITS);
         }
         if !self.memory.has_room(PAGE_BYTES) {
-            self.throttle(now, id);
-            return false;
+            return Some(self.throttle(now, id));
         }
         self.dirty_page(now, id, page, file, state);
-        true
+        None
     }
 
     /// Reads a page that is touched and not in memory, and what readahead adds. A page that is there already, among
@@ -184,7 +185,7 @@ impl Host {
         let Fetch { pages, marker } = self.readahead(who.submitter, file).fault(page - first, mapping);
         let pages = pages.start + first..pages.end + first;
         let pages = pages.start.min(page)..pages.end.max(page + 1);
-        let marker = marker.filter(|marker| self.cache.get(marker + first).is_none());
+        let marker = marker.filter(|marker| self.mapping.get(marker + first).is_none());
         let started = self.start_reads(who, pages);
         self.report.asked += 1;
         self.report.read_ahead += started - 1;

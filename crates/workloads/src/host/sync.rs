@@ -20,9 +20,9 @@ impl Host {
     /// Writes `pages` to the disk for this call.
     pub(super) fn begin_sync(&mut self, now: Instant, id: OpId, pages: Pages) {
         self.ops[id].stage = OpStage::Syncing;
-        for (transfer, both) in self.writes_within(&pages) {
+        for (transfer, both) in self.mapping.writes_within(&pages) {
             for page in both {
-                if self.cache.get(page) == Some(PageState::Redirtied(transfer)) {
+                if self.mapping.get(page) == Some(PageState::Redirtied(transfer)) {
                     self.ops[id].again.insert(page..page + 1);
                 }
             }
@@ -39,7 +39,7 @@ impl Host {
         let again = core::mem::take(&mut self.ops[id].again);
         for pages in again.iter() {
             // Another process may have begun to write it.
-            for (transfer, _) in self.writes_within(&pages) {
+            for (transfer, _) in self.mapping.writes_within(&pages) {
                 self.wait_for(now, id, transfer, WaitsFor::Writing);
             }
             self.have_written(id, &pages);
@@ -48,7 +48,11 @@ impl Host {
             return;
         }
         match self.ops[id].task {
-            OpTask::Bypass(bio) => self.go_past(now, id, bio),
+            OpTask::Bypass(bio) => {
+                if let Some(change) = self.go_past(id, bio) {
+                    self.enter_on(now, id, change);
+                }
+            }
             OpTask::Landing(_) => unreachable!("what has landed has nothing to write"),
             OpTask::Call(call) => self.stabilise(now, id, call.file.first_page(), call.syncs()),
         }
@@ -57,7 +61,7 @@ impl Host {
     /// The call is to write what is dirty among `pages`.
     pub(super) fn have_written(&mut self, id: OpId, pages: &Pages) {
         let mut rest = pages.clone();
-        while let Some(run) = self.dirty.first_within(&rest) {
+        while let Some(run) = self.mapping.dirty().first_within(&rest) {
             rest.start = run.end;
             self.ops[id].pending.insert(run);
         }
@@ -69,7 +73,7 @@ impl Host {
         let mut through = true;
         loop {
             let Some(run) = self.ops[id].pending.iter().next() else { break };
-            let Some(dirty) = self.dirty.first_within(&run) else {
+            let Some(dirty) = self.mapping.dirty().first_within(&run) else {
                 self.ops[id].pending.remove(run);
                 continue;
             };
@@ -96,7 +100,7 @@ impl Host {
         };
         let mut at = pages.start;
         while at < pages.end {
-            let run = at..pages.end.min(at + self.longest);
+            let run = at..pages.end.min(at + self.mapping.longest());
             at = run.end;
             let transfer = self.start_write(now, run, file.clone(), PageWriter::Caller(id));
             self.wait_for(now, id, transfer, WaitsFor::Writing);

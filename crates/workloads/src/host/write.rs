@@ -2,8 +2,6 @@
 //! ever been written there; a writer that is to dirty no more memory for the moment sleeps; everything else happens at
 //! the speed of memory.
 
-use std::cmp::Reverse;
-
 use blksched::Instant;
 
 use super::Host;
@@ -11,7 +9,7 @@ use super::balance::Verdict;
 use super::cache::PageState;
 use super::call::{OpenFile, Stable};
 use super::dirty_memory::DirtyMemory;
-use super::op::OpId;
+use super::op::{AfterStep, OpId};
 use super::outbox::Wish;
 use super::page::{ByteRange, PAGE_BYTES};
 use super::report::WaitsFor;
@@ -21,26 +19,36 @@ use super::report::WaitsFor;
 const PIECE: u64 = 512;
 
 impl Host {
-    pub(super) fn write_on(&mut self, now: Instant, id: OpId, file: &OpenFile, range: ByteRange, stable: Stable) {
+    pub(super) fn write_on(
+        &mut self,
+        now: Instant,
+        id: OpId,
+        file: &OpenFile,
+        range: ByteRange,
+        stable: Stable,
+    ) -> AfterStep {
         loop {
             let op = &self.ops[id];
             let (page, end) = (op.at, op.end);
             if page >= end {
-                self.write_back(now);
-                return match stable {
-                    Stable::Later => self.finish(now, id),
-                    Stable::OnReturn | Stable::AllOnReturn => self.begin_sync(now, id, range.pages()),
+                let next = match stable {
+                    Stable::Later => AfterStep::FINISHES,
+                    Stable::OnReturn | Stable::AllOnReturn => AfterStep::syncs(range.pages()),
                 };
+                return next.after_flusher();
             }
             if op.failed {
-                return self.finish(now, id);
+                return AfterStep::FINISHES;
             }
             if self.sleeps_for_debt(now, id, PIECE) {
-                return;
+                return AfterStep::WAITS;
             }
-            match self.cache.get(page) {
-                Some(PageState::Reading(transfer)) => return self.wait_for(now, id, transfer, WaitsFor::Pages),
-                None if !range.covers(page) && !self.blank.contains(page) => {
+            match self.mapping.get(page) {
+                Some(PageState::Reading(transfer)) => {
+                    self.wait_for(now, id, transfer, WaitsFor::Pages);
+                    return AfterStep::WAITS;
+                }
+                None if !range.covers(page) && !self.mapping.is_blank(page) => {
                     self.report.asked += self.start_reads(self.ops[id].who(), page..page + 1);
                     continue;
                 }
@@ -58,17 +66,19 @@ impl Host {
 
     pub(super) fn dirty_page(&mut self, now: Instant, id: OpId, page: u64, file: &OpenFile, state: Option<PageState>) {
         self.report.dirtied += 1;
-        if !self.blank.is_empty() {
-            self.blank.remove(page..page + 1);
+        let by = self.ops[id].who().submitter;
+        if self.mapping.make_dirty(now, page, file, state, by, &mut self.memory) {
+            self.set_age_check(now);
         }
-        self.memory.dirtied(self.ops[id].who().submitter);
-        if let Some(PageState::Writing(transfer)) = state {
-            return self.cache.set(page, PageState::Redirtied(transfer));
+    }
+
+    /// Schedules the next look for old files, if none is.
+    pub(super) fn set_age_check(&mut self, now: Instant) {
+        let interval = self.knobs.dirty_writeback_centisecs;
+        // 0 switches the search for old files off, as in Linux.
+        if self.timers.age_check().is_none() && !interval.is_zero() {
+            self.timers.set_age_check(Some(self.memory.timer(now, interval)));
         }
-        self.cache.set(page, PageState::Dirty);
-        self.memory.note(now, &file.pages(), &self.dirty);
-        self.dirty.insert(page..page + 1);
-        self.set_tick(now);
     }
 
     /// Since 3.1: a writer that has dirtied enough asks at the beginning of each piece whether it may go on. True if it
@@ -91,25 +101,17 @@ impl Host {
         };
         op.waits = Some((now, WaitsFor::Room));
         self.report.writes.throttled += 1;
-        self.returns += 1;
-        self.pauses.push(Reverse((until, self.returns, id)));
+        self.timers.pause_until(until, id);
         self.out.push(Wish::WaitedForMemory(self.ops[id].who().submitter));
         true
     }
 
     /// There is no room below the dirty limit: the writer sleeps, and everything is written until it wakes.
-    pub(super) fn throttle(&mut self, now: Instant, id: OpId) {
+    pub(super) fn throttle(&mut self, now: Instant, id: OpId) -> AfterStep {
         self.report.writes.throttled += 1;
         self.ops[id].waits = Some((now, WaitsFor::Room));
         self.memory.sleep(id);
         self.out.push(Wish::WaitedForMemory(self.ops[id].who().submitter));
-        self.write_back(now);
-    }
-
-    /// Wakes the writers that sleep for room, if there is enough by now.
-    pub(super) fn wake_writers(&mut self, now: Instant) {
-        for id in self.memory.wake() {
-            self.go_on(now, id);
-        }
+        AfterStep::WAITS.after_flusher()
     }
 }

@@ -16,32 +16,21 @@ use super::outbox::Wish;
 use super::transfer::PageWriter;
 
 impl Host {
-    /// Schedules the next check of ages, if anything is dirty.
-    pub(super) fn set_tick(&mut self, now: Instant) {
-        let interval = self.knobs.dirty_writeback_centisecs;
-        if self.tick.is_none() && !interval.is_zero() {
-            self.tick = Some(match &self.memory {
-                DirtyMemory::Stopping(_) => now + interval,
-                DirtyMemory::Balanced(memory) => memory.balance.limits().ticks.timer(now, interval),
-            });
-        }
-    }
-
     /// Checks the ages of all files.
     pub(super) fn look_at_ages(&mut self, now: Instant) {
-        self.tick = None;
+        self.timers.set_age_check(None);
         match &mut self.memory {
             DirtyMemory::Stopping(memory) => {
-                memory.files.expire(now, self.knobs.dirty_expire_centisecs, &self.dirty);
+                memory.files.expire(now, self.knobs.dirty_expire_centisecs, self.mapping.dirty());
             }
             DirtyMemory::Balanced(memory) => {
-                memory.queue.wants_aged(self.dirty.len());
+                memory.queue.wants_aged(self.mapping.dirty().len());
                 memory.queue.wants_background();
                 memory.wake_flusher();
             }
         }
         if self.memory.total() > 0 {
-            self.set_tick(now);
+            self.set_age_check(now);
         }
         self.write_back(now);
     }
@@ -54,7 +43,7 @@ impl Host {
             self.note_burst(why);
             self.start_write(now, pages.clone(), file, PageWriter::Flusher(why));
             if let DirtyMemory::Stopping(memory) = &mut self.memory {
-                memory.files.took(now, &pages, &self.dirty);
+                memory.files.took(now, &pages, self.mapping.dirty());
             }
             any = true;
         }
@@ -76,14 +65,14 @@ impl Host {
             return None;
         }
         let background = memory.pool.wants_writeback();
-        let (file, at, why) = memory.files.turn(&self.dirty, background)?;
+        let (file, at, why) = memory.files.turn(self.mapping.dirty(), background)?;
         memory.flusher.seek(at);
-        let pages = memory.flusher.peek(&self.dirty, &file, self.longest)?;
+        let pages = memory.flusher.peek(self.mapping.dirty(), &file, self.mapping.longest())?;
         if !self.may_write_back(now, &pages) {
             return None;
         }
         let DirtyMemory::Stopping(memory) = &mut self.memory else { return None };
-        let pages = memory.flusher.take(&self.dirty, &file, self.longest)?;
+        let pages = memory.flusher.take(self.mapping.dirty(), &file, self.mapping.longest())?;
         Some((pages, file, why))
     }
 
@@ -95,7 +84,7 @@ impl Host {
         let expire = self.knobs.dirty_expire_centisecs;
         loop {
             let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
-            if let Some((pages, file, why)) = memory.queue.next(&self.dirty, self.longest) {
+            if let Some((pages, file, why)) = memory.queue.next(self.mapping.dirty(), self.mapping.longest()) {
                 if !self.may_write_back(now, &pages) {
                     self.memory.flusher_sleeps(true);
                     return self.obey_files(now);
@@ -109,7 +98,7 @@ impl Host {
             memory.wrote_chunk(now);
             let is_over_background = memory.is_over_background(now);
             let offer = TurnOffer { is_over_background, chunk: memory.chunk(), old_since: old_since(now, expire) };
-            if !memory.queue.begin(&self.dirty, &offer) {
+            if !memory.queue.begin(self.mapping.dirty(), &offer) {
                 memory.flusher_rests();
                 self.burst = None;
                 return self.out.push(Wish::Waits(self.flusher_is.submitter));
