@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use blksched::author::RequestId;
 use blksched::{Catalogue, Command, Instant, Listener, Reason, Tag};
-use blksched_calls::{PlayStep, play};
 use blksched_disks::Activity;
 use blksched_simulate::story::{Begun, Happening, IoId, SharedOnlooker, StoriesAsked, Storyteller};
 use blksched_traces::call_log::CallLog;
+use blksched_traces::calls::{PlayStep, play};
 
 use crate::failure::Failure;
 

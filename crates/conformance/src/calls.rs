@@ -1,7 +1,7 @@
 //! Repeats the calls of a call log, at their times, and compares every answer.
 //!
 //! The queue is deterministic, so every answer must be the same; if one differs, a decision has changed. Logs are
-//! written by [`blksched_calls::LoggedQueue`].
+//! written by [`blksched_traces::calls::LoggedQueue`].
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use blksched::reasons::NoListener;
 use blksched::text::SpecError;
 use blksched::{Catalogue, Choice, InFlight, Instant, Next, Outcome, QueueConfig};
-use blksched_calls::{LoggedQueue, convert, unanswered};
 use blksched_traces::call_log::{Call, CallLog, Record};
+use blksched_traces::calls::{LoggedQueue, convert, unanswered};
 
 use crate::replay::Divergence;
 

@@ -5,9 +5,9 @@ use std::thread::JoinHandle;
 
 use blksched::reasons::NoListener;
 use blksched::{Catalogue, Choice, GroupId, Limits, Plugging, QueueConfig, Sector};
-use blksched_calls::LoggedQueue;
 use blksched_disks::Disk;
 use blksched_nbd::Export;
+use blksched_traces::calls::LoggedQueue;
 
 use crate::ServeError;
 use crate::backend::{Backend, SECTOR, Store};

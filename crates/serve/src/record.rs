@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use blksched::author::Request;
 use blksched::reasons::End;
 use blksched::{Bio, Command, Durability, Instant, Op, Sector, Submitted, SubmitterId};
-use blksched_calls::LoggedQueue;
 use blksched_traces::blktrace::{Action, BlktraceEvent, Categories};
+use blksched_traces::calls::LoggedQueue;
 
 use crate::ServeError;
 use crate::backend::SECTOR;

@@ -12,8 +12,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use blksched::{Catalogue, Choice, Delivery, InFlight, Instant, Next, Span};
-use blksched_calls::LoggedQueue;
 use blksched_disks::Disk;
+use blksched_traces::calls::LoggedQueue;
 
 use crate::backend::Place;
 use crate::engine::{Engine, EngineEvent, Io, TransferPart};

@@ -9,6 +9,7 @@ pub mod blk_mq_transcript;
 pub mod blkparse;
 pub mod blktrace;
 pub mod call_log;
+pub mod calls;
 pub mod columns;
 pub mod elevator_transcript;
 pub mod fs_recording;

@@ -1,4 +1,4 @@
-//! Arrows between crates: `blksched` ← text ← {calls, conformance, traces, disks, workloads, measure, report} ←
+//! Arrows between crates: `blksched` ← text ← {conformance, traces, disks, workloads, measure, report} ←
 //! {simulate, serve} ← {fit, lab} ← cli ← python. Crates on one level do not know each other. Dev-dependencies do not
 //! count as arrows, as users of a crate do not get them: the library's own tests use conformance's laws.
 
@@ -9,7 +9,7 @@ use super::tree::{TextFile, Tree};
 const LEVELS: &[&[&str]] = &[
     &["blksched", "nbd", "testkit"],
     &["text"],
-    &["calls", "conformance", "traces", "disks", "workloads", "measure", "report"],
+    &["conformance", "traces", "disks", "workloads", "measure", "report"],
     &["simulate", "serve"],
     &["fit", "lab"],
     &["cli"],
@@ -18,7 +18,7 @@ const LEVELS: &[&[&str]] = &[
 
 /// Dependencies within one level that the design allows: (crate, used crate). The replayers read files through
 /// `traces`.
-const NEIGHBOURS: &[(&str, &str)] = &[("calls", "traces"), ("conformance", "calls"), ("conformance", "traces")];
+const NEIGHBOURS: &[(&str, &str)] = &[("conformance", "traces")];
 
 /// Crates that a crate may not use although they are on a lower level, or others': what answers questions neither
 /// reads words nor serves.

@@ -230,7 +230,8 @@ fn server_recording(name: &str) -> (String, Gone) {
     });
     let choice = Catalogue::builtin().parse("mq-deadline").unwrap();
     let config = QueueConfig { depth: 1, ..QueueConfig::default() };
-    let mut queue = blksched_calls::LoggedQueue::new(config, &choice, blksched::reasons::NoListener, Some(sink));
+    let mut queue =
+        blksched_traces::calls::LoggedQueue::new(config, &choice, blksched::reasons::NoListener, Some(sink));
     let at = |us: u64| Instant::from_ns(us * 1000);
     for tag in 0..4u64 {
         let bio = Bio::read(1000 + tag, SubmitterId(tag as u32 % 2), Sector(tag * 100_000), 8);

@@ -7,9 +7,9 @@ use blksched::{
     Bio, Catalogue, Class, Durability, Group, GroupId, InFlight, Instant, Next, Outcome, Priority, QueueConfig, Sector,
     Slots, Span, SubmitterId,
 };
-use blksched_calls::LoggedQueue;
 use blksched_conformance::calls::replay;
 use blksched_traces::call_log::{Answer, Call, CallLog, Delivery, Record};
+use blksched_traces::calls::LoggedQueue;
 
 /// Random calls of every kind to a queue under `elevator`, as a server would make them.
 fn recorded(elevator: &str, seed: u64) -> CallLog {

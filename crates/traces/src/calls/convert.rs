@@ -1,5 +1,6 @@
 //! Conversion of the library's values to the file's, and back.
 
+use crate::call_log as file;
 use blksched::author::Waiter;
 use blksched::group::MOST_GROUPS;
 use blksched::reasons::End;
@@ -9,7 +10,6 @@ use blksched::{
     Bio, Class, Delivery, Durability, GroupId, Hints, Instant, Limits, Next, Op, Outcome, Plugging, Priority,
     QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag,
 };
-use blksched_traces::call_log as file;
 
 /// A queue's configuration, as in the header.
 pub fn queue_to_file(config: &QueueConfig) -> file::QueueSurroundings {

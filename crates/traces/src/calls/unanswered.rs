@@ -1,9 +1,9 @@
 //! The calls of a log that can always be repeated and whose answers the caller does not need.
 
+use crate::call_log::Call;
 use blksched::{Group, GroupId, Instant, Listener, SubmitterId};
-use blksched_traces::call_log::Call;
 
-use crate::LoggedQueue;
+use super::LoggedQueue;
 
 /// Makes such a call.
 ///

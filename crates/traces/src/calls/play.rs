@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use crate::call_log::{Call, CallLog};
 use blksched::author::RequestId;
 use blksched::{Bio, Catalogue, Command, Delivery, InFlight, Instant, Listener, Next, Outcome, Submitted, Tag};
-use blksched_traces::call_log::{Call, CallLog};
 
-use crate::{LoggedQueue, convert, unanswered};
+use super::{LoggedQueue, convert, unanswered};
 
 /// One step of the log's driver.
 #[derive(Clone, Debug, PartialEq)]

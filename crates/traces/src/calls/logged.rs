@@ -1,5 +1,6 @@
 //! A block queue that records every call and its answer, if there is a sink; otherwise just a block queue.
 
+use crate::call_log::{Answer, Call, FORMAT, Header, Record};
 use blksched::reasons::NoListener;
 use blksched::surroundings::GroupFileError;
 use blksched::tunables::KnobError;
@@ -7,9 +8,8 @@ use blksched::{
     Bio, BlockQueue, Choice, Delivery, Group, GroupError, GroupId, InFlight, Instant, Limits, Listener, Next, Outcome,
     QueueConfig, Submitted, SubmitterId,
 };
-use blksched_traces::call_log::{Answer, Call, FORMAT, Header, Record};
 
-use crate::convert;
+use super::convert;
 
 /// The writer of the records.
 pub type Sink = Box<dyn FnMut(&Record) + Send>;
