@@ -16,8 +16,10 @@ mod spec;
 
 #[cfg_attr(not(feature = "elevator-author"), allow(unused_imports, reason = "authors name the rest"))]
 pub use crate::entry::{Ahead, Bound, Choice, Entry, Home, Mechanism, Preset, Variant, Wait};
+#[cfg_attr(not(feature = "elevator-author"), allow(unused_imports, reason = "the tools name the rest"))]
 pub use distributions::{DISTRIBUTIONS, Distribution, Known};
 pub use error::SpecError;
+#[cfg_attr(not(feature = "elevator-author"), allow(unused_imports, reason = "the tools name the rest"))]
 pub use releases::{ALIKE, Alike};
 
 /// An elevator and the surroundings of its era.

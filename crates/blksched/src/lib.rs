@@ -41,8 +41,8 @@
 //!
 //! # Features
 //!
-//! * `elevator-author` (off): the items for writing an elevator (`author`), the elevators' and the controllers' own
-//!   modules, structs that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without the feature a value
+//! * `elevator-author` (off): the items for writing an elevator (`author`) or a policy (`surroundings::rq_qos`), the
+//!   elevators' and the controllers' own modules, the insides of tags and throttling, the tables of releases, structs that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without the feature a value
 //!   is made and its fields are set), and enums that can be matched without `_`. These items follow the elevators'
 //!   needs and may change with any release. Without the feature a new kernel, reason or answer breaks nobody.
 //!
@@ -152,21 +152,49 @@ pub mod reasons {
 }
 
 /// Further settings of a queue's surroundings beside [`Limits`]: slots, tags, the device's driver, throttling.
+///
+/// With `elevator-author` also what it takes to write a policy (`rq_qos`), and the insides of tags and of writeback
+/// throttling.
 pub mod surroundings {
     pub use crate::cgroup::blk_iocost::Overflows;
+    #[cfg(feature = "elevator-author")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
     pub use crate::cgroup::blk_ioprio::PrioClass;
-    pub use crate::cgroup::files::{CostQos, Ctrl, FileError, MaxKey, QosKey, Written};
-    pub use crate::queue::{
-        DispatchAhead, Driver, FlushCommand, GroupFileError, ListedBio, Pool, WakeRule, Wakes, mq, rq_qos, wbt,
-    };
+    pub use crate::cgroup::files::FileError;
+    #[cfg(feature = "elevator-author")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
+    pub use crate::cgroup::files::{CostQos, Ctrl, MaxKey, QosKey, Written};
+    #[cfg(feature = "elevator-author")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
+    pub use crate::queue::rq_qos;
+    pub use crate::queue::{DispatchAhead, Driver, FlushCommand, GroupFileError, ListedBio, Pool, WakeRule, Wakes};
+    #[cfg(feature = "elevator-author")]
+    pub use crate::queue::{mq, wbt};
     pub use crate::request::Request;
+
+    /// Tags, as [`Slots`](crate::Slots) names them, and the tasks that sleep for one.
+    #[cfg(not(feature = "elevator-author"))]
+    pub mod mq {
+        pub use crate::queue::mq::{MqEra, TagOrder, Task};
+    }
+
+    /// Writeback throttling, to be given to [`BlockQueue::add_policy`](crate::BlockQueue::add_policy).
+    #[cfg(not(feature = "elevator-author"))]
+    pub mod wbt {
+        pub use crate::queue::wbt::{Config, Switch, Throttle};
+    }
 }
 
-/// Errors in text that people write, and releases that decide alike.
+/// Errors in text that people write.
 pub mod text {
-    pub use crate::catalogue::{ALIKE, Alike, DISTRIBUTIONS, Distribution, Known, SpecError};
+    pub use crate::catalogue::SpecError;
+    /// What the tools print of kernels' and distributions' releases.
+    #[cfg(feature = "elevator-author")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
+    pub use crate::catalogue::{ALIKE, Alike, DISTRIBUTIONS, Distribution, Known};
     pub use crate::kernel::KernelError;
     #[cfg(feature = "elevator-author")]
+    #[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
     pub use crate::nearest::nearest;
     pub use crate::time::SpanError;
 }

@@ -31,11 +31,13 @@ mod in_flight;
 #[cfg(test)]
 mod lives;
 pub mod merge;
+#[cfg_attr(not(feature = "elevator-author"), allow(dead_code, unused_imports, reason = "replayers use the rest"))]
 pub mod mq;
 mod plug;
 mod pools;
 mod recorded;
 mod requeue;
+#[cfg_attr(not(feature = "elevator-author"), allow(dead_code, reason = "authors of policies use the rest"))]
 pub mod rq_qos;
 mod sequence;
 mod slot_pools;
@@ -48,6 +50,7 @@ mod submit;
 mod switch;
 mod tasks;
 mod waiters;
+#[cfg_attr(not(feature = "elevator-author"), allow(dead_code, unused_imports, reason = "replayers use the rest"))]
 pub mod wbt;
 
 pub use answers::{Cancelled, Delivery, Next, Outcome, Submitted};
@@ -209,7 +212,9 @@ impl<L: Listener> BlockQueue<L> {
         self.at(now).wait_for_burst(submitter);
     }
 
-    /// `submitter` has exited; its queued requests are still served.
+    /// `submitter` has exited: what its plug holds is handed over, the elevator forgets it, and all that it has
+    /// submitted is still served, also what sleeps or is held. To give something up instead:
+    /// [`BlockQueue::cancel_all`].
     pub fn forget(&mut self, now: Instant, submitter: SubmitterId) {
         let mut step = self.at(now);
         step.flush_plug_of(submitter, Handover::Finish);

@@ -1,6 +1,6 @@
 //! Knobs, each described once.
 //!
-//! The [`tunables!`](crate::tunables!) macro makes a struct of typed fields for the elevator's own use and, from the
+//! The `tunables!` macro (of `elevator-author`) makes a struct of typed fields for the elevator's own use and, from the
 //! same lines, the table of [`Knob`]s that the command line, the control files, `blksched list`, sweeps and
 //! `docs/knobs.md` read. Names and units are those of Linux's sysfs, so scripts can be reused.
 
@@ -320,7 +320,8 @@ impl Tunables for () {
     }
 }
 
-/// The types that a knob's field may have.
+/// The types that a knob's field may have; for `tunables!`.
+#[doc(hidden)]
 pub trait KnobValue: Copy {
     /// As kept in the table: times in nanoseconds, switches 0 or 1.
     fn to_raw(self) -> i64;
