@@ -25,7 +25,8 @@ pub enum Submitted {
         /// The request; it may have been absorbed in turn.
         into: RequestId,
     },
-    /// No slot is free: its submitter sleeps until [`Delivery::Awake`]. The queue keeps the bio.
+    /// No slot or tag is free, or a policy (writeback throttling, io.cost, io.latency) holds it back: its submitter
+    /// sleeps until [`Delivery::Awake`]. The queue keeps the bio.
     Asleep,
     /// It waits in its submitter's plug, for a flush, or for `io.max`.
     Held,
@@ -44,7 +45,8 @@ pub enum Delivery {
         /// Whether any part of it failed.
         outcome: Outcome,
     },
-    /// The submission that slept has gone through.
+    /// The submission that slept has gone through: a slot, a tag or its policy's permission came, each from the
+    /// completion of another request or, for a policy, at its deadline.
     Awake(SubmitterId),
     /// A sleeping task was woken and needs a processor ([`Wakes::ByDriver`](super::Wakes::ByDriver) only): the driver
     /// passes it to [`BlockQueue::run_task`](super::BlockQueue::run_task).

@@ -53,8 +53,8 @@ impl Step<'_, dyn Elevator> {
     pub(in crate::queue) fn flush_done(&mut self, rq: RequestId, outcome: Outcome) {
         let mut covered = self.cx.state.flushes.end(rq);
         self.cx.state.requests.end(rq);
-        for wish in covered.drain(..) {
-            match wish {
+        for waiter in covered.drain(..) {
+            match waiter {
                 FlushWaiter::Before(bio) if outcome == Outcome::Ok => {
                     let durability = Durability { preflush: false, ..bio.durability };
                     self.submit_held(Bio { durability, ..bio });

@@ -2,7 +2,7 @@
 //!
 //! **Rule** A queue that becomes busy again within three idle times keeps the rest of its budget and may preempt;
 //! otherwise it begins with the budget that feedback assigned. A queue that starts something new, or meets its soft
-//! real-time rate, is raised (`decide/raising`). It preempts the in-service queue if it was waited for, if it has a
+//! real-time rate, is raised (`state/raising.rs`). It preempts the in-service queue if it was waited for, if it has a
 //! higher class or weight, or, since 5.15, if the disk would not be left idle for the in-service queue. In 4.19 it must
 //! be raised higher, and be waited for or deserve to be raised. Until 5.10 any weight may be raised.
 //! **Origin** docs/behaviour/elevators-6.1.md#b6; docs/behaviour/elevators-4.19-5.15.md#w1, #w3 and #y7 to #y9; the
