@@ -22,9 +22,6 @@
 
 #![doc(alias = "ioc_rqos_throttle")]
 #![doc(alias = "ioc_rqos_done")]
-#![doc(alias = "ioc_rqos_merge")]
-#![doc(alias = "calc_size_vtime_cost")]
-#![doc(alias = "ioc_rqos_done_bio")]
 
 use alloc::vec;
 use alloc::vec::Vec;

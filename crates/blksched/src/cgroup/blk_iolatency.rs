@@ -10,12 +10,6 @@
 
 #![doc(alias = "blkcg_iolatency_throttle")]
 #![doc(alias = "iolatency_check_latencies")]
-#![doc(alias = "scale_change")]
-#![doc(alias = "blkcg_iolatency_done_bio")]
-#![doc(alias = "blkiolatency_timer_fn")]
-#![doc(alias = "iolatency_set_min_lat_nsec")]
-#![doc(alias = "blkcg_use_delay")]
-#![doc(alias = "iolat_acquire_inflight")]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

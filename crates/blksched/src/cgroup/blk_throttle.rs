@@ -13,20 +13,6 @@
 
 #![doc(alias = "blk_throtl_bio")]
 #![doc(alias = "tg_may_dispatch")]
-#![doc(alias = "throtl_grp")]
-#![doc(alias = "throtl_pending_timer_fn")]
-#![doc(alias = "tg_dispatch_time")]
-#![doc(alias = "throtl_select_dispatch")]
-#![doc(alias = "tg_dispatch_one_bio")]
-#![doc(alias = "throtl_qnode")]
-#![doc(alias = "blk_throtl_dispatch_work_fn")]
-#![doc(alias = "throtl_add_bio_tg")]
-#![doc(alias = "throtl_service_queue")]
-#![doc(alias = "pending_tree")]
-#![doc(alias = "tg_update_disptime")]
-#![doc(alias = "throtl_schedule_next_dispatch")]
-#![doc(alias = "throtl_peek_queued")]
-#![doc(alias = "throtl_pop_queued")]
 
 use alloc::collections::VecDeque;
 use alloc::vec;

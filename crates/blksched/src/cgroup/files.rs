@@ -6,8 +6,6 @@
 
 #![doc(alias = "tg_set_limit")]
 #![doc(alias = "ioc_cost_model_write")]
-#![doc(alias = "ioc_qos_write")]
-#![doc(alias = "iolatency_set_limit")]
 
 use alloc::borrow::ToOwned;
 use alloc::format;

@@ -8,8 +8,6 @@
 
 #![doc(alias = "elv_merge")]
 #![doc(alias = "elv_rq_merge_ok")]
-#![doc(alias = "blk_rq_merge_ok")]
-#![doc(alias = "REQ_NOMERGE")]
 
 use crate::answer::Insert;
 use crate::explain::End;

@@ -12,18 +12,6 @@
 
 #![doc(alias = "wbt_wait")]
 #![doc(alias = "wbt_done")]
-#![doc(alias = "wb_timer_fn")]
-#![doc(alias = "rq_wb")]
-#![doc(alias = "wbt_lat_usec")]
-#![doc(alias = "rq_wait_inc_below")]
-#![doc(alias = "rq_wait")]
-#![doc(alias = "rwb_enabled")]
-#![doc(alias = "rwb_wake_all")]
-#![doc(alias = "wbt_inflight_cb")]
-#![doc(alias = "wbt_wake_fn")]
-#![doc(alias = "scale_step")]
-#![doc(alias = "wb_recent_wait")]
-#![doc(alias = "close_io")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;

@@ -6,8 +6,6 @@
 
 #![doc(alias = "ioc_refresh_params")]
 #![doc(alias = "ioc_refresh_period_us")]
-#![doc(alias = "ioc_qos_write")]
-#![doc(alias = "ioc_margins")]
 
 use crate::request::{Dir, PerDir};
 

@@ -9,13 +9,6 @@
 
 #![doc(alias = "sbitmap")]
 #![doc(alias = "sbitmap_get")]
-#![doc(alias = "sbitmap_get_shallow")]
-#![doc(alias = "sbitmap_deferred_clear")]
-#![doc(alias = "alloc_hint")]
-#![doc(alias = "sbitmap_queue_clear")]
-#![doc(alias = "__sbitmap_get_word")]
-#![doc(alias = "sbitmap_find_bit")]
-#![doc(alias = "round_robin")]
 
 use alloc::vec::Vec;
 use core::ops::Range;

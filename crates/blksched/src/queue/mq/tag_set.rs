@@ -13,23 +13,6 @@
 
 #![doc(alias = "blk_mq_get_tag")]
 #![doc(alias = "blk_mq_put_tag")]
-#![doc(alias = "sbitmap_queue")]
-#![doc(alias = "__sbitmap_queue_get")]
-#![doc(alias = "__blk_mq_get_tag")]
-#![doc(alias = "hctx_may_queue")]
-#![doc(alias = "blk_mq_tag_busy")]
-#![doc(alias = "blk_mq_tag_idle")]
-#![doc(alias = "blk_mq_mark_tag_wait")]
-#![doc(alias = "blk_mq_get_driver_tag")]
-#![doc(alias = "__sbitmap_queue_get_shallow")]
-#![doc(alias = "blk_mq_alloc_request")]
-#![doc(alias = "sched_tags")]
-#![doc(alias = "sbitmap_queue_get")]
-#![doc(alias = "sbq_calc_wake_batch")]
-#![doc(alias = "sbitmap_queue_recalculate_wake_batch")]
-#![doc(alias = "min_shallow_depth")]
-#![doc(alias = "sbitmap_queue_min_shallow_depth")]
-#![doc(alias = "__sbitmap_queue_get_batch")]
 
 use alloc::vec;
 use alloc::vec::Vec;

@@ -9,13 +9,6 @@
 
 #![doc(alias = "sbq_wait_state")]
 #![doc(alias = "sbitmap_queue_wake_up")]
-#![doc(alias = "bt_wait_ptr")]
-#![doc(alias = "sbq_wake_ptr")]
-#![doc(alias = "wake_batch")]
-#![doc(alias = "ws_active")]
-#![doc(alias = "wait_cnt")]
-#![doc(alias = "completion_cnt")]
-#![doc(alias = "wakeup_cnt")]
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
