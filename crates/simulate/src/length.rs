@@ -150,6 +150,7 @@ impl Length {
             let length = Length::of(limit);
             let pilot = Trial { limit, plan: Arc::new(length.cut(&trial.plan)), ..trial.clone() };
             let pilot = pilot.simulate_for_shares()?;
+            // A job that has not begun would be missing from every run: it is waited for at a higher price.
             let most = if has_every_job(&pilot) { most } else { LATE * most };
             if limit >= least && saw_enough(&pilot) || limit >= longest || pilot.work >= most {
                 return Ok(length);

@@ -126,6 +126,7 @@ impl Surroundings {
             write_cache: config.limits.volatile_cache,
             born: config.born,
         });
+        // As if written to `wbt_lat_usec`: what a user set is not switched off together with the default, under BFQ.
         if self.wbt_latency.is_some() {
             throttle.set_target(config.born, target, &mut Vec::new());
         }

@@ -75,6 +75,7 @@ impl TrialObserver {
     /// Every job's record, when it came and exited, if it did, and what it did by time; and where jobs came and went.
     pub(crate) fn finish(mut self, end: Instant) -> (impl Iterator<Item = Finished>, Vec<Change>) {
         for (job, exited) in self.exited.iter().enumerate() {
+            // Its rate is counted up to the end of the run, not to its last completion.
             if exited.is_none() {
                 self.recorder.ended(JobId(job), end);
             }

@@ -36,6 +36,8 @@ impl Wakes {
     #[inline]
     pub(crate) fn set(&mut self, source: usize, at: Option<Instant>) {
         let at = at.unwrap_or(Instant::NEVER);
+        // Asked for again, it keeps its place among those of that time: the order of a run may not depend on how
+        // often a source is asked.
         if self.current[source].0 == at {
             return;
         }
@@ -98,6 +100,7 @@ impl Wakes {
 
     fn surface(&mut self) -> WakeEntry {
         while let Some(&Reverse(entry)) = self.heap.peek() {
+            // An entry that was replaced stays in the heap until it comes up, which is cheaper than finding it.
             if self.current[entry.2 as usize] == entry {
                 return entry;
             }

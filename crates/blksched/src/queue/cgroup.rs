@@ -104,6 +104,7 @@ impl BioGate {
     /// Some of `id`'s limits change; from the first limit on, every bio is looked at.
     pub(super) fn change_limits(&mut self, now: Instant, id: GroupId, keys: &[MaxKey]) {
         let mut limits = self.max.limits(id);
+        // A write of `io.max` names some keys; the others keep their values.
         keys.iter().for_each(|key| key.change(&mut limits));
         self.limits = true;
         self.max.set_limits(now, id, limits);

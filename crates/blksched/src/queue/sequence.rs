@@ -102,6 +102,8 @@ impl Sequences {
     /// Whether a flush is to be sent now.
     pub(super) fn is_flush_due(&self, now: Instant) -> bool {
         let Some(&(oldest, _)) = self.pending.first() else { return false };
+        // Data that is about to complete would need another flush; but a stream of such data must not put the flush
+        // off for ever.
         self.running.is_none() && (self.data_in_flight == 0 || now.since(oldest) >= PATIENCE)
     }
 

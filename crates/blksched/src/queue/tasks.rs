@@ -149,6 +149,7 @@ impl Tasks {
     #[inline(always)]
     pub(super) fn take(&mut self, submitter: SubmitterId, search: SearchDepth) -> Option<u32> {
         if self.others.is_empty() {
+            // One set is the usual case, and then tags need no number beyond it.
             return self.set.take(0, search);
         }
         let (set, first) = self.of(submitter);

@@ -108,6 +108,8 @@ impl FlushQueue {
         let turn = self.turn?;
         let file = self.files.front().expect("whoever has a turn is in the queue");
         let ahead = dirty.first_within(&(file.at.max(file.pages.start)..file.pages.end));
+        // At the end of the file it begins again (`range_cyclic`), so that a writer behind its position is not left
+        // for ever.
         let run = ahead.or_else(|| dirty.first_within(&(file.pages.start..file.at.min(file.pages.end))));
         let Some(run) = run.filter(|_| turn.left > 0) else {
             self.end_turn(dirty);
@@ -122,6 +124,7 @@ impl FlushQueue {
         let (Some(turn), Some(file)) = (&mut self.turn, self.files.front_mut()) else { return };
         file.at = pages.end;
         turn.left = turn.left.saturating_sub(count(pages));
+        // Without this bound a writer as fast as the disk would keep the aged work going for ever.
         if let (FlusherReason::Expired, Some(left)) = (turn.why, &mut self.aged_left) {
             *left = left.saturating_sub(count(pages));
         }
@@ -129,6 +132,7 @@ impl FlushQueue {
 
     /// Begins a turn, if there is anything to write.
     pub fn begin(&mut self, dirty: &PageRuns, offer: &TurnOffer) -> bool {
+        // The work in progress is asked first: a work that has begun ends before the other begins, as recorded.
         let in_progress = self.work.into_iter().chain([FlusherReason::Expired, FlusherReason::Background]);
         for why in in_progress.collect::<Vec<_>>() {
             let found = match why {

@@ -179,6 +179,7 @@ impl Mapping {
     /// Pages that were read. What could not be read is not in memory.
     pub fn arrived(&mut self, pages: Pages, failed: bool) {
         match failed {
+            // Whoever needs it reads it again, and may fail again.
             true => pages.for_each(|page| self.cache.forget(page)),
             false => self.cache.set_all(pages, PageState::Clean),
         }

@@ -25,6 +25,7 @@ impl Host {
             }
             DirtyMemory::Balanced(memory) => {
                 memory.queue.wants_aged(self.mapping.dirty().len());
+                // The flusher is awake now, and asks once more whether too much is dirty.
                 memory.queue.wants_background();
                 memory.wake_flusher();
             }
@@ -67,6 +68,8 @@ impl Host {
         let background = memory.pool.wants_writeback();
         let (file, at, why) = memory.files.turn(self.mapping.dirty(), background)?;
         memory.flusher.seek(at);
+        // Looked at and not yet taken: if the file system puts the flusher to sleep, it comes back for the same
+        // pages.
         let pages = memory.flusher.peek(self.mapping.dirty(), &file, self.mapping.longest())?;
         if !self.may_write_back(now, &pages) {
             return None;
@@ -101,6 +104,7 @@ impl Host {
             if !memory.queue.begin(self.mapping.dirty(), &offer) {
                 memory.flusher_rests();
                 self.burst = None;
+                // It sleeps until there is work, and a task that sleeps opens its plug.
                 return self.out.push(Wish::Waits(self.flusher_is.submitter));
             }
         }

@@ -117,6 +117,7 @@ impl<'a> Joined<'a> {
             self.windows = &self.windows[1..];
             self.in_window = false;
         }
+        // What lies between windows is left out, and with it the end of the burst to which the I/O before belongs.
         let Some(&(from, _)) = self.windows.first().filter(|(from, _)| io.at >= *from) else {
             self.last.iter_mut().for_each(|before| before.goes_on = false);
             return None;

@@ -35,6 +35,7 @@ impl Budget {
     /// Charges a request that was just moved.
     pub(super) fn charge(&mut self, cost: Cost, contiguous: bool, sectors: u32, seek_cost: i32) {
         self.left -= match (contiguous, cost) {
+            // A seek costs the same however short the request behind it is.
             (false, _) => i64::from(seek_cost),
             (true, Cost::PerRequest) => 1,
             (true, Cost::PerSize) => i64::from(sectors.div_ceil(256)),
@@ -48,6 +49,7 @@ impl Budget {
 
 /// Whether a batch that has had `taken` requests may take another (since 2.6).
 pub(in crate::elevators) fn goes_on(taken: u32, fifo_batch: i32) -> bool {
+    // At 0 the first request is not asked, so every batch has one.
     i64::from(taken) < i64::from(fifo_batch)
 }
 

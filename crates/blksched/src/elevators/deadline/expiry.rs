@@ -69,6 +69,7 @@ impl Fifo {
     pub(in crate::elevators) fn late(&self, now: Instant, jiffies: Jiffies, expiry: Expiry) -> Option<Span> {
         let expires = self.expires(self.head()?);
         let tick = jiffies.tick(now);
+        // Recordings of 2.6.33 and of 4.20 differ by this one tick.
         let is_up = match expiry {
             Expiry::After => tick > expires,
             Expiry::At => tick >= expires,
@@ -79,6 +80,7 @@ impl Fifo {
     /// `into`, which absorbs `victim`, takes its place if it is older; both are here.
     pub(in crate::elevators) fn inherit(&mut self, into: RequestId, victim: RequestId) {
         let expires = self.expires(victim);
+        // Whoever joins a younger request does not wait anew.
         if expires < self.expires(into) {
             self.list.remove(into);
             self.list.insert_after_with(victim, into, expires);

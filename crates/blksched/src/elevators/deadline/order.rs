@@ -96,6 +96,8 @@ pub(super) fn scan(cx: &mut Cx<'_>, list: &List, (from, end): (Sector, Sector), 
         steps += 1;
         let start = cx.rq(rq).start;
         let behind = list.behind(rq).map(|behind| cx.rq(behind).start);
+        // The place is tested first, as in 2.5: a request that this bio would adjoin in front, but which lies before
+        // that place, is never reached.
         if behind.is_some_and(|behind| lies_between(start, from, behind)) {
             found = Some(Lookup::Place(Insert::After(rq)));
         } else if start == end && cx.rq(rq).is_mergeable() {
@@ -104,6 +106,8 @@ pub(super) fn scan(cx: &mut Cx<'_>, list: &List, (from, end): (Sector, Sector), 
         at = list.before(rq);
     }
     cx.explain(Reason::Searched { index: Index::List, steps });
+    // The list is in the order of the sweep: the head comes next. Only what the arm has not passed yet goes before
+    // it; anything else waits for the next sweep, behind the tail.
     let ahead_of_all = end < cx.rq(first).start && from > arm;
     found.unwrap_or(Lookup::Place(if ahead_of_all { Insert::First } else { Insert::Last }))
 }

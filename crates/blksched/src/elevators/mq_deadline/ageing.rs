@@ -106,6 +106,7 @@ impl Expire {
     #[inline(always)]
     pub(super) fn of(&mut self, span: Span, jiffies: Jiffies) -> Tick {
         match self.told {
+            // Requests keep the time that they were given, and their age is computed from the knob of today.
             Told::Nothing => self.told = Told::Alike,
             _ if !self.known.is_of(span) => self.told = Told::Mixed,
             _ => {}

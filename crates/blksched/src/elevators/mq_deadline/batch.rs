@@ -64,6 +64,8 @@ impl Batch {
         let (reads, writes) = (class.lanes.read.has_any(), class.lanes.write.has_any());
         let dir = self.starved.choose(cx, reads, writes, tunables.writes_starved)?;
         let (rq, why) = begin(&cx.apart(), class, dir, jiffies);
+        // Before the age of the request is looked at, as in the kernel: a request that is then refused has ended the
+        // batch.
         (self.dir, self.taken) = (dir, 0);
         Some(Candidate { dir, rq, why: Why::Begins(why) })
     }
@@ -86,6 +88,7 @@ fn begin(cx: &Cx<'_>, class: &mut ClassQueue, dir: Dir, jiffies: Jiffies) -> (Re
     match (lane.aged.late(cx.now, jiffies, Expiry::At), lane.next()) {
         (Some(late), _) => (oldest, BatchStart::Expired { late }),
         (None, Some(next)) => (next, BatchStart::NextInOrder),
+        // At the end of the sweep the next one begins where the oldest is, not at the lowest sector.
         (None, None) => (oldest, BatchStart::Oldest),
     }
 }

@@ -47,6 +47,7 @@ impl Depth {
         let async_depth = async_depth.max(1) as u32;
         match self.limit {
             WriteLimit::Off => Admission::Unlimited,
+            // A mistake of 5.15's: the number means the whole map and is compared with each word of it.
             WriteLimit::Unscaled => Admission::Shallow(async_depth),
             WriteLimit::Part => {
                 let depth = u64::from(async_depth) * u64::from(self.tags.all(device));

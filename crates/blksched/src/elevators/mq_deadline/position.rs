@@ -40,6 +40,7 @@ impl Position {
     /// The position before anything was taken.
     pub(super) fn of(rule: PositionRule) -> Position {
         match rule {
+            // What to forget of the other direction is decided where both are at hand.
             PositionRule::NextRqOfBoth | PositionRule::NextRq => Position::NextRq(None),
             PositionRule::LatestPos => Position::LatestPos(Sector(0)),
         }

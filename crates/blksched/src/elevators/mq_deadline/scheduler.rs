@@ -152,6 +152,8 @@ impl MqDeadline {
         self.batch.took(cx, candidate);
         let lanes = &mut self.classes[class].lanes;
         lanes[dir].take(rq);
+        // 4.19 and 5.10 keep one such request per direction and clear the other one's, so that the other direction
+        // begins with its oldest.
         if self.rules.position == PositionRule::NextRqOfBoth {
             lanes[dir.other()].forgets_next();
         }
@@ -181,11 +183,14 @@ impl MqDeadline {
             && let Some(rq) = self.handed_back.pop()
         {
             let request = cx.rq(rq);
+            // The arm goes there, so the sweep continues from there, although the request was in no order (since
+            // 6.12).
             self.classes[self.rules.classes.of(request.priority)].lanes[request.dir()].goes_on_from(request.start);
             self.queued -= 1;
             return Dispatch::Issue(rq);
         }
         if !self.has_work() {
+            // Nothing waits that was given another time: a changed knob counts as steady again.
             self.expire = PerDir::default();
             return Dispatch::Empty;
         }
@@ -252,6 +257,8 @@ impl MqDeadline {
     fn hand_back(&mut self, cx: &Cx<'_>, rq: RequestId) {
         let request = cx.rq(rq);
         let expire = self.jiffies.ticks(self.expire_of(request.dir()));
+        // It is put back without a time of its own to expire, so that it counts as queued that much before its return
+        // (MEMORY of 6.1).
         let queued = self.jiffies.tick(cx.now) as i64 - expire as i64;
         self.handed_back.push(self.rules.classes.of(request.priority), rq, queued);
     }

@@ -71,6 +71,7 @@ impl Step<'_, dyn Elevator> {
             return false;
         }
         let flush_after = self.cx.state.requests[rq].durability.fua && !self.cx.state.config.limits.fua;
+        // What was not written cannot be made stable: the error is told at once.
         let goes_on = flush_after && outcome == Outcome::Ok;
         if goes_on {
             self.wait_for_flush(rq, SequenceStep::After);
@@ -93,6 +94,8 @@ impl Step<'_, dyn Elevator> {
         for rq in served.drain(..) {
             let step = self.cx.state.sequences.step_ended(rq);
             let has_data = self.cx.state.requests[rq].sectors > 0;
+            // A flush that failed says nothing about what it was to make stable, so the data behind it is not
+            // written.
             if step == SequenceStep::Before && has_data && outcome == Outcome::Ok {
                 self.data_begins(rq, Counted::Yes);
                 self.send_flushed_data(rq);
@@ -136,6 +139,8 @@ impl Step<'_, dyn Elevator> {
         self.cx.state.requests.get_mut(flush).stage = Stage::Held;
         self.cx.state.sequences.flush_begins(flush);
         match self.cx.state.config.wakes {
+            // The kernel leaves it to kblockd. Whether a task that submits meanwhile is faster is for the driver to
+            // say, if it models that.
             Wakes::AtOnce => self.cx.state.list.push_front(flush, From::Bypass),
             Wakes::ByDriver => self.cx.state.sequences.leave_to_worker(flush),
         }

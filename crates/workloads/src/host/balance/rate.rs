@@ -102,6 +102,8 @@ impl DeviceRate {
         let allowed = (self.rate as f64 * setting.ratio) as u64 + 1;
         let balanced = (allowed * self.bandwidth / dirtied.max(1)).min(self.bandwidth);
         let (setpoint, dirty) = setting.position.setpoint();
+        // Only towards the setpoint, and by the most cautious of three estimates: one odd measurement moves it
+        // little.
         let all = [balanced, self.balanced, allowed];
         if dirty > setpoint {
             let highest = all.into_iter().max().unwrap_or(allowed);
@@ -118,10 +120,12 @@ impl DeviceRate {
     fn learn(&mut self, written: u64, elapsed: u64, mean: u64) {
         let before = self.writes;
         if elapsed > mean {
+            // What was before such a gap is no part of the mean any more.
             (self.writes, self.bandwidth) = (written, written.max(1));
             return;
         }
         self.writes = (written * elapsed + before * (mean - elapsed)) / mean;
+        // It follows the mean only while the mean itself moves that way, so that it does not swing around it.
         let follows = self.bandwidth;
         if follows > before && before >= self.writes {
             self.bandwidth -= (follows - before) / 8;

@@ -192,6 +192,7 @@ impl Xfs {
     }
 
     fn touch(&mut self, inode: InodeId, tick: u64) {
+        // Times have the grain of the tick: what changes again within one is in the list already.
         if self.inode(inode).changed != Some(tick) {
             self.inode(inode).changed = Some(tick);
             self.log(inode, InodeItem::Times, false);
@@ -203,6 +204,7 @@ impl Xfs {
         let current = self.current;
         let known = self.inode(inode);
         known.logs_extents |= item == InodeItem::Extents;
+        // Once logged, the extents are logged with every change until the inode is written home, as recorded.
         let item = if known.logs_extents { item.max(InodeItem::Extents) } else { item };
         known.any = current;
         if needed {
