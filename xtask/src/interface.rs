@@ -1,7 +1,7 @@
 //! `interface [REV]`: changes of the library's promised interface since a commit, by cargo semver-checks.
 //!
-//! Promised is what the library shows without features. `elevator-author` shows more, which may change with any release,
-//! so it is not compared.
+//! Promised is what the library shows without features. `elevator-author` shows more, which may change with any
+//! release, so it is not compared.
 //!
 //! Nothing is released yet, so no step of `test` runs it: until 0.1.0 is on crates.io, a change of the interface is a
 //! line of CHANGELOG.md and not an error. From the first tag on it compares with the last one, before that with

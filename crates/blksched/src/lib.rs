@@ -42,9 +42,10 @@
 //! # Features
 //!
 //! * `elevator-author` (off): the items for writing an elevator (`author`) or a policy (`surroundings::rq_qos`), the
-//!   elevators' and the controllers' own modules, the insides of tags and throttling, the tables of releases, structs that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without the feature a value
-//!   is made and its fields are set), and enums that can be matched without `_`. These items follow the elevators'
-//!   needs and may change with any release. Without the feature a new kernel, reason or answer breaks nobody.
+//!   elevators' and the controllers' own modules, the insides of tags and throttling, the tables of releases, structs
+//!   that can be built field by field (`Bio`, [`Limits`], [`QueueConfig`]; without the feature a value is made and its
+//!   fields are set), and enums that can be matched without `_`. These items follow the elevators' needs and may change
+//!   with any release. Without the feature a new kernel, reason or answer breaks nobody.
 //!
 //! The library needs an allocator but no `std`. A panic in it names a mistake of its driver.
 //!

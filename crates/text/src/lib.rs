@@ -1,8 +1,8 @@
 //! One way to read text that people write: sizes with units ([`units`]), TOML whose errors have positions
 //! ([`document`]), bytes that should be UTF-8, file names that are not, and suggestions for misspelt words.
 //!
-//! It is there for blksched's own crates, none of which hands its types on except under a name of its own; it may change
-//! with any release.
+//! It is there for blksched's own crates, none of which hands its types on except under a name of its own; it may
+//! change with any release.
 
 #![doc(test(attr(deny(warnings))))]
 
