@@ -17,8 +17,8 @@ pub trait Disk: Send {
     /// Hands over a command at `now`.
     ///
     /// # Panics
-    /// If [`Facts::depth`] commands are in flight, or the command is longer than [`Facts::max_sectors`], or a read or
-    /// write has no sectors: all three are the driver's to prevent.
+    /// If [`Facts::depth`] commands are in flight, or a read or write is longer than [`Facts::max_sectors`] or has no
+    /// sectors: all three are the driver's to prevent.
     fn start(&mut self, now: Instant, command: Command);
 
     /// When it next wants `finish` to be called: a completion, or a step of its own (a drained write, the end of a
@@ -66,7 +66,7 @@ pub struct Facts {
     pub rotational: bool,
     /// The most commands at a time; at least 1.
     pub depth: u32,
-    /// Its largest command \[512-byte sectors\].
+    /// Its largest read or write \[512-byte sectors\].
     pub max_sectors: u32,
     /// Whether a completed write may be lost when the power fails.
     pub volatile_cache: bool,
@@ -110,8 +110,10 @@ pub enum IoError {
 /// The checks every model makes before it accepts a command.
 pub(crate) fn admit(facts: &Facts, in_flight: u32, command: &Command) -> CommandOutcome {
     assert!(in_flight < facts.depth, "command started with {in_flight} of {} in flight", facts.depth);
+    // What carries no data has limits of its own, which are far off (discard_max_bytes, write_zeroes_max_bytes).
+    let carries_data = matches!(command.op, blksched::Op::Read | blksched::Op::Write);
     assert!(
-        command.sectors <= facts.max_sectors,
+        command.sectors <= facts.max_sectors || !carries_data,
         "a command of {} sectors, but this disk takes at most {}",
         command.sectors,
         facts.max_sectors

@@ -295,3 +295,15 @@ fn every_command_ends_within_the_stated_time_in_many_cases() {
     let nearest = held_to_the_stated_time(6..106);
     println!("the longest took {:.0} % of what was stated", 100.0 * nearest);
 }
+
+#[test]
+fn what_carries_no_data_may_be_longer_than_any_read_or_write() {
+    for spec in all_disks() {
+        let mut disk = spec.build(1);
+        let facts = disk.facts();
+        let longest = facts.max_sectors.saturating_mul(4).min(u32::try_from(facts.sectors).unwrap_or(u32::MAX));
+        let of = |op| Command { op, ..read(0, longest) };
+        let run = run_on(&mut *disk, 1, vec![of(Op::Discard), of(Op::WriteZeroes)]);
+        assert_eq!(run.latencies().count(), 2, "{}", spec.name);
+    }
+}
