@@ -75,6 +75,9 @@ pub(crate) enum Verb {
     Disk(crate::disk::DiskArguments),
     /// Inspect recorded traces, and convert or cut them.
     Trace(crate::trace::TraceArguments),
+    /// Say what a disk's processes wait for, and which change is worth a trial, from a minute of its load.
+    #[cfg(target_os = "linux")]
+    Advise(crate::advise::AdviseArguments),
     /// Record the I/O of this machine's disks as a trace that compare reads.
     #[cfg(target_os = "linux")]
     Record(crate::record::RecordArguments),

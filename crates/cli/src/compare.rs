@@ -3,7 +3,7 @@
 mod arguments;
 mod brief;
 mod csv;
-mod emit;
+pub(crate) mod emit;
 mod extra;
 mod heading;
 pub(crate) mod json;
@@ -25,11 +25,15 @@ use blksched_lab::{Compared, Scene};
 use crate::failure::Failure;
 use crate::input::in_turn;
 use crate::output::{self, Paint, TableStyle};
+#[cfg(feature = "pictures")]
+use crate::pictures::Pictures;
 use crate::progress::Followed;
 #[cfg(feature = "pictures")]
 use crate::report;
 use crate::used;
-pub(crate) use arguments::CompareArguments;
+pub(crate) use arguments::{CompareArguments, Emit, effort};
+#[cfg(target_os = "linux")]
+pub(crate) use brief::lines as brief_lines;
 use heading::heading;
 pub(crate) use matrix::{MatrixArguments, run as matrix};
 pub(crate) use sensitivity::disk_table;
@@ -63,7 +67,7 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
     #[cfg_attr(not(feature = "pictures"), expect(unused_mut, reason = "pictures add notes"))]
     let mut compared = comparison.run(stage, catalogue, &Followed::new())?;
     #[cfg(feature = "pictures")]
-    compared.verdict.notes.extend(pictures(arguments, &compared)?);
+    compared.verdict.notes.extend(pictured(&arguments.pictures, &compared)?);
     #[cfg(feature = "parquet")]
     if let Some(place) = arguments.rows.place()? {
         parquet::figures(&place, &compared.stage, &compared.measured, compared.first)?;
@@ -74,8 +78,8 @@ fn of(arguments: &CompareArguments, stage: Stage, catalogue: &Catalogue) -> Resu
 
 /// Writes the report and the picture that were asked for.
 #[cfg(feature = "pictures")]
-fn pictures(arguments: &CompareArguments, compared: &Compared) -> Result<Vec<String>, Failure> {
-    if !arguments.pictures.any() {
+pub(crate) fn pictured(pictures: &Pictures, compared: &Compared) -> Result<Vec<String>, Failure> {
+    if !pictures.any() {
         return Ok(Vec::new());
     }
     let of = report::ComparedPage {
@@ -86,7 +90,7 @@ fn pictures(arguments: &CompareArguments, compared: &Compared) -> Result<Vec<Str
         json: json::text(compared),
         csv: csv::text(compared),
     };
-    report::compared(&arguments.pictures, &of)
+    report::compared(pictures, &of)
 }
 
 /// With `--parse-only`: prints what is known without a run.

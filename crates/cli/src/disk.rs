@@ -17,6 +17,8 @@ use blksched::Catalogue;
 use clap::{Args, Subcommand};
 
 use crate::failure::Failure;
+#[cfg(target_os = "linux")]
+pub(crate) use fit::of_files as fit_trace_files;
 
 /// Make, measure and translate models of disks.
 #[derive(Debug, Args)]

@@ -8,6 +8,8 @@
 
 #![allow(clippy::disallowed_methods, reason = "what starts programs here is no test")]
 
+#[cfg(target_os = "linux")]
+mod advise;
 mod args;
 mod compare;
 mod disk;
@@ -53,6 +55,8 @@ mod scene;
 #[cfg(all(feature = "serve", target_os = "linux"))]
 mod serve;
 mod simulate;
+#[cfg(target_os = "linux")]
+mod state;
 #[cfg(feature = "sweep")]
 mod sweep;
 #[cfg(all(feature = "serve", target_os = "linux"))]
@@ -163,6 +167,8 @@ fn run(verb: &Verb, catalogue: &Catalogue) -> Result<(), Failure> {
         #[cfg(all(feature = "pictures", target_os = "linux"))]
         Verb::Validate(arguments) => validate::run(arguments),
         Verb::Trace(arguments) => trace::run(&arguments.verb),
+        #[cfg(target_os = "linux")]
+        Verb::Advise(arguments) => advise::run(arguments, catalogue),
         #[cfg(target_os = "linux")]
         Verb::Record(arguments) => record::run(arguments),
         #[cfg(target_os = "linux")]

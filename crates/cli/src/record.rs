@@ -29,10 +29,10 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::scene::some_time)]
     pub(crate) time: Span,
     /// Stop when the trace has this many MiB, before it is packed
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "MIB", default_value_t = MOST_MIB, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_size: u64,
     /// The buffer of each CPU in MiB: a larger one loses fewer events
-    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "MIB", default_value_t = BUFFER_MIB, value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) buffer: u32,
     /// The file to write; it must not exist
     #[arg(long, short, value_name = "FILE", default_value = "recorded.trace.gz")]
@@ -53,6 +53,25 @@ Examples:
   blksched trace info recorded.trace.gz              then: can a verdict depend on it?
   blksched compare recorded.trace.gz                 then: its scheduler, depth and limits are the defaults";
 
+/// The largest recording that is made unless another is asked for \[MiB\].
+const MOST_MIB: u64 = 1024;
+/// The buffer of each CPU unless another is asked for \[MiB\].
+const BUFFER_MIB: u32 = 16;
+
+impl RecordArguments {
+    /// This disk for a minute, with the limits that hold if none are given.
+    pub(crate) fn of(disk: &str) -> RecordArguments {
+        RecordArguments {
+            devices: vec![disk.to_owned()],
+            time: Span::from_secs(60),
+            max_size: MOST_MIB,
+            buffer: BUFFER_MIB,
+            out: PathBuf::from("recorded.trace.gz"),
+            print: false,
+        }
+    }
+}
+
 /// How often the kernel's buffers are emptied.
 const EVERY: Duration = Duration::from_millis(50);
 
@@ -69,7 +88,11 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         // The commands are for another machine, which has numbers, a kernel and settings of its own.
         return Ok(output::print(&tracefs::commands(arguments))?);
     }
-    let machine = machine::read(Path::new("/"), &arguments.devices).map_err(Failure::Input)?;
+    let mut machine = machine::read(Path::new("/"), &arguments.devices).map_err(Failure::Input)?;
+    for device in machine.devices.values_mut() {
+        let mounted = device.word("name").map(crate::trial::mounted_on).filter(|mounted| !mounted.is_empty());
+        device.words.extend(mounted.map(|mounted| ("mounted".to_owned(), mounted.join(","))));
+    }
     let out = &arguments.out;
     if out.exists() {
         return Err(Failure::Input(format!("{}: already exists: expected a new file's name", out.display())));

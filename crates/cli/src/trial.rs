@@ -6,17 +6,21 @@
 mod disk;
 mod journal;
 mod machine;
+pub(crate) mod predicted;
 mod report;
 mod watchdog;
+mod written;
 
 use std::path::PathBuf;
 
 use blksched::Span;
-use blksched_lab::live::{Finish, Guard, LiveArm, LivePlan, SETTLE, Saved, conduct, plan};
+use blksched_lab::live::{Finish, Guard, LiveArm, LivePlan, Place, SETTLE, Saved, conduct, plan};
 use clap::Args;
 
+use crate::compare::Emit;
 use crate::failure::Failure;
 use crate::output;
+pub(crate) use disk::mounted_on;
 use journal::Journal;
 use machine::QueueFiles;
 
@@ -48,11 +52,23 @@ pub(crate) struct TrialArguments {
     /// Print what would be done, and do nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Print JSON instead of text (docs/schema.md)
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) json: bool,
+    /// Print the setting that was proven to be better as a file for the system, with the evidence as comments
+    #[arg(long, value_name = "WHAT", value_enum, conflicts_with_all = ["json", "dry_run"])]
+    pub(crate) emit: Option<Emit>,
+    /// Also write a report that can be sent to others: no names of machines, disks or files (docs/trial.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "dry_run")]
+    pub(crate) share: Option<PathBuf>,
+    /// Leave the processes' names in that report
+    #[arg(long, requires = "share")]
+    pub(crate) share_processes: bool,
     /// Do not ask before the first switch
     #[arg(long)]
     pub(crate) yes: bool,
     /// Give back what a trial that was cut off (power, a kill of all its processes) has left changed
-    #[arg(long, conflicts_with_all = ["elevators", "dry_run"])]
+    #[arg(long, conflicts_with_all = ["elevators", "dry_run", "json", "emit", "share"])]
     pub(crate) restore: bool,
     /// Where the journal of what was there is kept
     #[arg(long, value_name = "FOLDER", default_value = "/var/lib/blksched")]
@@ -71,6 +87,8 @@ Examples:
   blksched trial sda --elevators mq-deadline,bfq --dry-run
   blksched trial sda --elevators mq-deadline,bfq --every 30s --for 20min --abort-if 'p99 read > 500ms for 20s'
   blksched trial nvme0n1 --elevators none,mq-deadline:nr_requests=64:wbt_lat_usec=0,kyber:read_lat_nsec=1000000
+  blksched trial sda --elevators mq-deadline,mq-deadline:dirty_bytes=67108864 --every 60s
+  blksched trial sda --elevators mq-deadline,bfq --emit udev > 60-io-scheduler.rules
   blksched trial --restore                           after a power cut in the middle of one
 
 Exit codes: 0 done; 1 ended by a guard, by a signal or by another's change; 2 refused.";
@@ -108,7 +126,16 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     let plan = plan.map_err(Failure::Input)?;
     let mut files = QueueFiles::of(name);
     let saved = Saved::read(&mut files).map_err(Failure::Outside)?;
-    output::print(&told(name, &arms, &plan, &saved, arguments))?;
+    let foretold = predicted::of(name);
+    let told = told(name, &arms, &plan, &saved, arguments) + &report::foretold(foretold.as_ref(), &arms);
+    // What is printed for programs or as a file holds nothing else.
+    match arguments.json || arguments.emit.is_some() {
+        true => output::warn(told.trim_end()),
+        false => output::print(&told)?,
+    }
+    if let Some(share) = arguments.share.as_ref().filter(|share| share.exists()) {
+        return Err(Failure::Input(format!("--share {}: already exists: expected a new file's name", share.display())));
+    }
     if arguments.dry_run {
         return Ok(());
     }
@@ -129,7 +156,9 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
         std::fs::remove_file(&written).map_err(|error| Failure::Outside(format!("{}: {error}", written.display())))?;
     }
     watchdog.end();
-    output::print(&report::text(name, &arms, &sat, lost))?;
+    let of =
+        written::TrialReport { disk: name, arms: &arms, plan: &plan, sat: &sat, lost, foretold: foretold.as_ref() };
+    of.write(arguments, &devices)?;
     if let Err(why) = &sat.restored {
         return Err(Failure::Outside(format!("{why}; `blksched trial --restore` tries again")));
     }
@@ -168,6 +197,9 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
         plan.length().as_secs_f64() / 60.0
     );
     text += &format!("On it: {}.\n", disk::on_it(name));
+    if arms.iter().flat_map(|arm| &arm.settings).any(|(place, _)| matches!(place, Place::Memory(_))) {
+        text += "The limits of dirty pages are those of all disks together.\n";
+    }
     for guard in &arguments.abort_if {
         text += &format!("Ends if {guard}.\n");
     }

@@ -124,7 +124,10 @@ fn one_disk(sources: &[Source], name: Option<&str>) -> Result<Facts, String> {
 }
 
 /// The preset for these facts, and what had to be assumed beside its speeds.
-pub(crate) fn nearest(facts: &Facts) -> Result<(&'static str, Vec<String>), String> {
+///
+/// # Errors
+/// If they tell too little, or of a disk of which no preset is a model.
+pub fn nearest(facts: &Facts) -> Result<(&'static str, Vec<String>), String> {
     let mut assumed = Vec::new();
     let bytes = facts.bytes.as_ref().map(|fact| fact.value);
     let turning = facts.turning.as_ref().map(|fact| fact.value);

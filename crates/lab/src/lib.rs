@@ -26,6 +26,7 @@
 //!
 //! [`Contrast`]: verdict::contrast::Contrast
 
+pub mod advise;
 mod compare;
 mod comparison;
 pub mod effects;

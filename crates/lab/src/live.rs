@@ -6,6 +6,7 @@
 //! what the plan says to a [`LiveMachine`], which is the real one or a simulated one.
 
 mod conduct;
+mod foretold;
 mod guard;
 mod judge;
 mod machine;
@@ -16,6 +17,7 @@ mod settings;
 mod simulated;
 
 pub use conduct::{Finish, Sitting, conduct};
+pub use foretold::{Foretold, setting};
 pub use guard::{Guard, GuardedFigure};
 pub use judge::{LiveContrast, LiveVerdict, Look, judge};
 pub use machine::{LiveMachine, LiveTick};

@@ -13,6 +13,7 @@ mod groups;
 mod guest;
 mod judged;
 mod record;
+mod trials;
 mod work;
 mod workers;
 
@@ -64,6 +65,9 @@ pub struct Arguments {
     /// Measure nothing: compare the predictions with the recorded set (needs no root)
     #[arg(long, conflicts_with_all = ["record", "guest", "at_a_time", "schedulers"])]
     recorded: bool,
+    /// Measure nothing: count what these reports of trials (`blksched trial --share`) say of predictions
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["record", "guest", "recorded", "rows"])]
+    trials: Vec<PathBuf>,
     /// Only measure, and print the rows
     #[arg(long, conflicts_with = "record")]
     rows: bool,
@@ -78,6 +82,9 @@ pub struct Job {
 /// # Errors
 /// If the set is wrong, or a device cannot be made or restored.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
+    if !arguments.trials.is_empty() {
+        return trials::run(&arguments.trials).map(|()| Verdict::Good);
+    }
     if let Some(missing) = missing().filter(|_| !arguments.recorded) {
         println!("skipped: {missing}");
         return Ok(Verdict::Good);

@@ -118,7 +118,7 @@ fn max_price(text: &str) -> Result<f64, String> {
 }
 
 /// Parses how much may be simulated.
-pub(super) fn effort(text: &str) -> Result<f64, String> {
+pub(crate) fn effort(text: &str) -> Result<f64, String> {
     between(text, (0.01, 1e4), "10")
 }
 
@@ -136,6 +136,20 @@ pub(crate) enum Emit {
     Tuned,
     /// A script that writes into sysfs, and restores the previous state.
     Sysfs,
+    /// A unit for systemd, which writes into sysfs at every start.
+    Systemd,
+}
+
+impl Emit {
+    /// The word for it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Emit::Udev => "udev",
+            Emit::Tuned => "tuned",
+            Emit::Sysfs => "sysfs",
+            Emit::Systemd => "systemd",
+        }
+    }
 }
 
 const COMPARE_EXAMPLES: &str = "\

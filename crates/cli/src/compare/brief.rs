@@ -31,7 +31,7 @@ pub(super) fn page(compared: &Compared, style: TableStyle) -> String {
 }
 
 /// The answer, its first line marked.
-pub(super) fn lines(brief: &Brief) -> String {
+pub(crate) fn lines(brief: &Brief) -> String {
     let line = |(about, line): &(About, String)| {
         let text = output::paragraph(line);
         match (about, brief.advice) {

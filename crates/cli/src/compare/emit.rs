@@ -1,54 +1,72 @@
 //! A verdict as a change to one disk of a system: a udev rule, a tuned profile, or a script; each with its undo.
 
 mod sysfs;
+mod systemd;
 mod target;
 mod tuned;
 mod udev;
 mod writes;
 
-pub(super) use target::EmitTarget;
-use writes::QUEUE_DEPTH;
+pub(crate) use target::EmitTarget;
+use writes::{EmitSetting, QUEUE_DEPTH};
 
 use blksched_lab::Verdict;
-use blksched_lab::runs::measured::Measured;
+use blksched_lab::live::{LiveArm, Place};
 use blksched_lab::verdict::brief::Advice;
 
 use super::arguments::Emit;
 
 /// The file's text.
 pub(super) fn text(what: Emit, heading: &str, verdict: &Verdict, target: &EmitTarget) -> String {
-    let name = match what {
-        Emit::Udev => "udev",
-        Emit::Tuned => "tuned",
-        Emit::Sysfs => "sysfs",
-    };
+    let name = what.word();
     let mut evidence = format!("# Made by `blksched compare --emit {name}`: simulated, on one model of a disk.\n#\n");
     let lines = verdict.brief.lines.iter().map(|(_, line)| line.as_str());
     for line in [heading.trim()].into_iter().chain(lines) {
         evidence += &comment(line);
     }
-    let Some(chosen) = verdict.proposal.as_ref().map(|proposal| &*proposal.measured) else {
+    let Some(chosen) = verdict.proposal.as_ref().map(|proposal| EmitSetting::of(&proposal.measured)) else {
         if verdict.brief.advice == Advice::Choose {
             return evidence + "#\n# Nothing is changed before that choice.\n";
         }
         return evidence + "#\n# So there is nothing to change.\n";
     };
-    if scheduler_needs_depth(chosen, target) {
+    if chosen.has(QUEUE_DEPTH) && !target.has_queue_depth {
         evidence += &comment(
             "Such a disk has no queue_depth in sysfs, which only disks driven as SCSI have: that part is left out.",
         );
     }
-    evidence += &beyond_sysfs(&chosen.label()).map_or(String::new(), comment);
+    evidence += &beyond_sysfs(&chosen.label).map_or(String::new(), comment);
     evidence += "#\n";
-    match what {
-        Emit::Udev => evidence + &udev::rules(chosen, target),
-        Emit::Tuned => evidence + &tuned::profile(chosen, target),
-        Emit::Sysfs => format!("#!/bin/sh\n{evidence}{}", sysfs::script(chosen, target)),
+    file(what, &evidence, &chosen, target)
+}
+
+/// The file's text for a setting that a trial has proven, or for none.
+pub(crate) fn of_trial(what: Emit, evidence: &[String], proven: Option<&LiveArm>, target: &EmitTarget) -> String {
+    let mut text =
+        format!("# Made by `blksched trial --emit {}`: measured on this disk under its own load.\n#\n", what.word());
+    text += &evidence.iter().map(|line| comment(line)).collect::<String>();
+    let memory =
+        proven.into_iter().flat_map(|arm| &arm.settings).filter(|(place, _)| matches!(place, Place::Memory(_)));
+    for (place, value) in memory {
+        text += &comment(&format!(
+            "{} = {value} was part of it, for all disks together: `sysctl vm.{}={value}`, and a file in /etc/sysctl.d.",
+            place.path(),
+            place.name()
+        ));
+    }
+    match proven {
+        Some(arm) => file(what, &(text + "#\n"), &EmitSetting::of_arm(arm), target),
+        None => text + "#\n# So there is nothing to change.\n",
     }
 }
 
-fn scheduler_needs_depth(scheduler: &Measured, target: &EmitTarget) -> bool {
-    !target.has_queue_depth && scheduler.controls.iter().any(|control| control.file == QUEUE_DEPTH)
+fn file(what: Emit, evidence: &str, chosen: &EmitSetting, target: &EmitTarget) -> String {
+    match what {
+        Emit::Udev => evidence.to_owned() + &udev::rules(chosen, target),
+        Emit::Tuned => evidence.to_owned() + &tuned::profile(chosen, target),
+        Emit::Sysfs => format!("#!/bin/sh\n{evidence}{}", sysfs::script(chosen, target)),
+        Emit::Systemd => evidence.to_owned() + &systemd::unit(chosen, target),
+    }
 }
 
 /// A note about what a scheduler of this name needs that is not a file below the disk's directory.

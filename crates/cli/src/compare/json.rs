@@ -111,7 +111,7 @@ pub(crate) struct JsonRun<'a> {
     pub(crate) validation: &'a Validation,
 }
 
-pub(super) fn text(compared: &Compared) -> String {
+pub(crate) fn text(compared: &Compared) -> String {
     let Compared { comparison, stage, lasting, measured, verdict, .. } = compared;
     let length = lasting.length;
     let limit = length.limit;

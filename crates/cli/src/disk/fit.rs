@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use blksched::{Instant, Op};
 use blksched_disks::Attached;
-use blksched_disks::probe::{Traced, fit_trace};
+use blksched_disks::probe::{TraceFit, Traced, fit_trace};
 use blksched_traces::{blkparse, blktrace, tracefs, unpack};
 use clap::Args;
 
@@ -74,15 +74,7 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
         let why = "--attached is for benchmark results: a trace's device says itself how it is driven";
         return Err(Failure::Input(why.to_owned()));
     }
-    let mut events = Vec::new();
-    for path in &arguments.traces {
-        read(path, &mut events)?;
-    }
-    events.sort_by_key(|event| (event.time, event.is_issue));
-    let device = device(&events, arguments.device.as_deref())?;
-    let commands = pairs(events.into_iter().filter(|event| event.device == device));
-    let name = arguments.traces[0].display().to_string();
-    let fit = fit_trace(&name, commands).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    let fit = of_traces(&arguments.traces, arguments.device.as_deref())?;
     for unknown in &fit.unknown {
         crate::output::warn(&format!("the trace cannot tell {unknown}"));
     }
@@ -95,6 +87,36 @@ pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
         ));
     }
     write(arguments, &fit.toml)
+}
+
+/// The model that fits the commands of these traces, of the device that was asked for or the only one.
+fn of_traces(traces: &[PathBuf], device_asked: Option<&str>) -> Result<TraceFit, Failure> {
+    let mut events = Vec::new();
+    for path in traces {
+        read(path, &mut events)?;
+    }
+    events.sort_by_key(|event| (event.time, event.is_issue));
+    let device = device(&events, device_asked)?;
+    let commands = pairs(events.into_iter().filter(|event| event.device == device));
+    let name = traces[0].display().to_string();
+    fit_trace(&name, commands).map_err(|error| Failure::Input(format!("{name}: {error}")))
+}
+
+/// The model of a trace of one device, named as on a command line: all files of a blktrace run, without settings.
+///
+/// # Errors
+/// Why there is none.
+#[cfg(target_os = "linux")]
+pub(crate) fn of_files(name: &str) -> Result<TraceFit, Failure> {
+    use blksched_lab::scene::{PER_CPU, stem};
+    let plain = if Path::new(name).exists() { name } else { name.split_once(':').map_or(name, |(name, _)| name) };
+    let stem = stem(plain).unwrap_or(plain);
+    let of_cpu = |cpu: usize| PathBuf::from(format!("{stem}{PER_CPU}{cpu}"));
+    let mut traces: Vec<PathBuf> = (0..).map(of_cpu).take_while(|file| file.exists()).collect();
+    if traces.is_empty() {
+        traces.push(PathBuf::from(plain));
+    }
+    of_traces(&traces, None)
 }
 
 /// Writes the disk's file where it was asked for.

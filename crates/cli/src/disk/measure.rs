@@ -79,9 +79,27 @@ pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
         Failure::Outside(format!("{}: {error}{early}", arguments.path))
     })?;
     report(&outcome);
+    #[cfg(target_os = "linux")]
+    keep(&arguments.path, &outcome);
     match half {
         None => Ok(output::print(&outcome.toml)?),
         Some(half) => half.becomes(&outcome.toml),
+    }
+}
+
+/// Keeps the model of a disk of this machine for `advise`, if it is worth it.
+#[cfg(target_os = "linux")]
+fn keep(path: &str, outcome: &ProbeOutcome) {
+    let is_far = outcome.error().is_none_or(|error| error > TOO_FAR);
+    let name = path.strip_prefix("/dev/").filter(|name| Path::new("/sys/block").join(name).exists());
+    let Some(file) = name.filter(|_| !is_far && outcome.stopped.is_none()).and_then(crate::state::measured) else {
+        return;
+    };
+    let half = file.with_extension("half");
+    let kept = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&half, &outcome.toml));
+    match kept.and_then(|()| fs::rename(&half, &file)) {
+        Ok(()) => eprintln!("kept as {} for `blksched advise {}`", file.display(), name.unwrap_or_default()),
+        Err(error) => eprintln!("note: not kept for `blksched advise`: {}: {error}", file.display()),
     }
 }
 

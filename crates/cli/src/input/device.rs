@@ -23,7 +23,7 @@ pub(super) fn facts(blocks: &Path, name: &str) -> Option<Facts> {
         model: text("device/model").or_else(|| text("device/name")),
         turning: turning
             .map(|Fact { value, from }| Fact { value: if value == 0 { Turning::No } else { Turning::Yes }, from }),
-        bus: bus(&disk).map(|value| Fact { value, from: disk.display().to_string() }),
+        bus: Bus::of_sysfs(&disk).map(|value| Fact { value, from: disk.display().to_string() }),
         bytes: sectors.map(|Fact { value, from }| Fact { value: value.saturating_mul(512), from }),
     })
 }
@@ -45,27 +45,6 @@ fn disk(blocks: &Path, name: &str) -> Option<PathBuf> {
     let found = blocks.join(name).canonicalize().ok()?;
     let is_part = found.join("partition").exists();
     if is_part { found.parent().map(Path::to_owned) } else { Some(found) }
-}
-
-/// MEMORY of sysfs: the path of a disk's directory names what is between it and the processor.
-fn bus(disk: &Path) -> Option<Bus> {
-    let parts: Vec<&str> = disk.iter().filter_map(|part| part.to_str()).collect();
-    let any = |begin: &str| {
-        let is_so =
-            |part: &&str| part.strip_prefix(begin).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        parts.iter().any(is_so)
-    };
-    // A stick is a SCSI disk behind USB, and an SSD behind a bridge an ATA one: what is between counts.
-    match () {
-        () if any("usb") => Some(Bus::Usb),
-        () if any("virtio") => Some(Bus::Virtio),
-        () if any("nvme") => Some(Bus::Nvme),
-        () if any("mmc") => Some(Bus::Mmc),
-        () if any("ata") => Some(Bus::Sata { gbits: None }),
-        () if any("ide") => Some(Bus::Ide),
-        () if any("host") => Some(Bus::Scsi),
-        () => None,
-    }
 }
 
 #[cfg(test)]

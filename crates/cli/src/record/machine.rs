@@ -8,8 +8,9 @@ use blksched_text::did_you_mean;
 use blksched_traces::machine::{Device, Machine};
 
 /// Files of a disk's directory in sysfs that a simulation can use or a reader wants to know.
-const WORDS: [(&str, &str); 9] = [
+pub(super) const WORDS: [(&str, &str); 10] = [
     ("model", "device/model"),
+    ("size", "size"),
     ("queue_depth", "device/queue_depth"),
     ("rotational", "queue/rotational"),
     ("nr_requests", "queue/nr_requests"),
@@ -60,9 +61,14 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
     let mut device = Device::default();
     device.words.insert("name".to_owned(), name.to_owned());
     device.words.extend(WORDS.iter().filter_map(|(word, file)| Some(((*word).to_owned(), said(file)?))));
+    let offered = said("queue/scheduler");
     // The active one is in brackets.
-    let on = said("queue/scheduler").and_then(|all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()));
+    let on = offered.as_ref().and_then(|all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()));
     device.words.extend(on.map(|on| ("scheduler".to_owned(), on)));
+    let all = offered.map(|all| all.replace(['[', ']'], "").split_whitespace().collect::<Vec<_>>().join(","));
+    device.words.extend(all.map(|all| ("schedulers".to_owned(), all)));
+    let path = folder.canonicalize().ok().filter(|path| path.to_str().is_some_and(|text| !text.contains(' ')));
+    device.words.extend(path.map(|path| ("path".to_owned(), path.display().to_string())));
     let queues = fs::read_dir(folder.join("mq")).map_or(0, Iterator::count);
     if queues > 0 {
         device.words.insert("hw_queues".to_owned(), queues.to_string());
@@ -78,7 +84,7 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
 }
 
 /// The names of the machine's disks, without its loop devices and memory disks.
-pub(super) fn disks(root: &Path) -> Vec<String> {
+pub(crate) fn disks(root: &Path) -> Vec<String> {
     let entries = fs::read_dir(root.join("sys/block")).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> =
@@ -108,8 +114,13 @@ mod tests {
         let machine = read(&root, &["/dev/sda".to_owned()]).unwrap();
         assert!(machine.priorities);
         let text = machine.to_string();
-        let device = "# device 8,0 hw_queues=1 model=WD_Blue name=sda scheduler=mq-deadline knobs=fifo_batch:16\n";
-        assert!(text.contains(device), "{text}");
+        let path = root.join("sys/block/sda").canonicalize().unwrap();
+        let device = format!(
+            "# device 8,0 hw_queues=1 model=WD_Blue name=sda path={} scheduler=mq-deadline \
+             schedulers=none,mq-deadline,kyber,bfq knobs=fifo_batch:16\n",
+            path.display()
+        );
+        assert!(text.contains(&device), "{text}");
         let error = read(&root, &["sdaa".to_owned()]).unwrap_err();
         assert!(error.contains("did you mean `sda`?"), "{error}");
         fs::remove_dir_all(root).unwrap();

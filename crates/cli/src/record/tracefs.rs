@@ -11,6 +11,7 @@ use std::time::Duration;
 use blksched_traces::machine::Machine;
 
 use super::RecordArguments;
+use super::machine::WORDS;
 
 /// The events that a replay needs.
 pub(super) const EVENTS: [&str; 6] =
@@ -150,17 +151,55 @@ pub(crate) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String
     }
 }
 
-/// The same as shell commands.
-pub(super) fn commands(arguments: &RecordArguments) -> String {
+/// A word of a shell, as it is.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+/// A function of a shell that prints what `Machine` prints of these disks.
+fn description(names: &str) -> String {
+    let mut text = String::from("describe() {\n  echo '# blksched record 1'; echo \"# kernel $(uname -r)\"\n");
+    // Requests have had their priority in the tracer's lines since 6.7.
+    text += "  uname -r | awk -F'[.-]' '{ print ($1 > 6 || $1 == 6 && $2 >= 7) ? \"# priorities recorded\" : \"# priorities \
+             not recorded\" }'\n  echo '# groups not recorded'\n";
+    let _ = writeln!(
+        text,
+        "  for d in {names}; do\n    s=/sys/block/$d; IFS=: read -r a b < $s/dev; l=\"# device $a,$b name=$d\""
+    );
+    let words: Vec<String> = WORDS.iter().map(|(word, file)| format!("{word}:{file}")).collect();
+    let _ = writeln!(text, "    for w in {}; do", words.join(" "));
+    text += "      [ -r $s/${w#*:} ] || continue\n      v=$(sed 's/[[:space:]]*$//; s/[[:space:]]/_/g' $s/${w#*:} 2>/dev/null) \
+             || continue\n      [ -z \"$v\" ] || l=\"$l ${w%%:*}=$v\"\n    done\n";
+    text += "    [ ! -d $s/mq ] || l=\"$l hw_queues=$(ls $s/mq | wc -l)\"\n";
+    text += "    l=\"$l path=$(readlink -f $s) scheduler=$(sed 's/.*\\[\\(.*\\)\\].*/\\1/' $s/queue/scheduler)\"\n";
+    text += "    l=\"$l schedulers=$(tr -d '[]' < $s/queue/scheduler | sed 's/ *$//' | tr ' ' ',')\"\n    k=\n";
+    text += "    for f in $s/queue/iosched/*; do\n      v=$(cat $f 2>/dev/null) || continue\n      case $v in \
+             *[[:space:]]*|'') ;; *) k=\"$k${k:+,}${f##*/}:$v\" ;; esac\n    done\n";
+    text + "    echo \"$l${k:+ knobs=$k}\"\n  done\n}\n"
+}
+
+/// The same as shell commands; the file that they leave begins with the machine's description, as ours does.
+pub(crate) fn commands(arguments: &RecordArguments) -> String {
     let seconds = arguments.time.as_secs_f64().ceil();
-    let out = arguments.out.display();
-    let mut text =
-        String::from("# As root. Records the block layer's I/O, and cleans up; at most --max-size MiB.\nset -eu\n");
+    let out = quoted(&arguments.out.display().to_string());
+    let mut text = format!(
+        "#!/bin/sh\n# As root. Records the block layer's I/O of {} for {seconds} s into {out}, at most {} MiB before it \
+         is\n# packed, and removes what it made in tracefs, also on Ctrl-C. Nothing else is changed.\nset -eu\n",
+        arguments.devices.join(" "),
+        arguments.max_size
+    );
     let _ = writeln!(text, "T={MOUNTED}\n[ -d $T/instances ] || mount -t tracefs nodev $T\nI=$T/instances/blksched");
     text += "mkdir $I\ntrap 'echo 0 > $I/tracing_on; sleep 1; rmdir $I' EXIT\n";
     let _ = writeln!(text, "echo 0 > $I/tracing_on; echo mono > $I/trace_clock");
     let _ = writeln!(text, "echo {} > $I/buffer_size_kb", u64::from(arguments.buffer) << 10);
-    let names = arguments.devices.join(" ");
+    let names = arguments.devices.iter().map(|name| quoted(name.strip_prefix("/dev/").unwrap_or(name)));
+    let names = names.collect::<Vec<_>>().join(" ");
+    text += &description(&names);
     let _ = writeln!(
         text,
         "FILTER=$(for d in {names}; do IFS=: read -r a b < /sys/block/$d/dev\n  printf 'dev == %d || ' \
@@ -169,7 +208,7 @@ pub(super) fn commands(arguments: &RecordArguments) -> String {
     text += "FILTER=${FILTER% || }\n";
     let _ = writeln!(text, "for e in {}; do", EVENTS.join(" "));
     text += "  echo \"$FILTER\" > $I/events/block/$e/filter; echo 1 > $I/events/block/$e/enable\ndone\n";
-    let _ = writeln!(text, "{{ timeout {seconds} cat $I/trace_pipe || true; }} |");
+    let _ = writeln!(text, "{{ describe; timeout {seconds} cat $I/trace_pipe || true; }} |");
     let _ = writeln!(text, "  head -c {}M | gzip -1 > {out} &", arguments.max_size);
     text += "echo 1 > $I/tracing_on\nwait $!\ngrep -h -e overrun $I/per_cpu/cpu*/stats   # events lost: should be 0\n";
     text

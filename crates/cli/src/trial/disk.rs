@@ -50,8 +50,14 @@ pub(super) fn schedulers(name: &str) -> Result<Vec<String>, Failure> {
     Ok(text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect())
 }
 
-/// What would notice.
+/// What would notice, in words.
 pub(super) fn on_it(name: &str) -> String {
+    let found = mounted_on(name);
+    if found.is_empty() { "nothing that is mounted, and no swap".to_owned() } else { found.join(", ") }
+}
+
+/// Where the disk and its partitions are mounted, and what of it is swap.
+pub(crate) fn mounted_on(name: &str) -> Vec<String> {
     let own: Vec<(String, String)> = parts(name)
         .iter()
         .filter_map(|part| {
@@ -73,5 +79,5 @@ pub(super) fn on_it(name: &str) -> String {
     let swaps = swaps.lines().filter_map(|line| line.split_whitespace().next()).filter(|path| is_ours("", path));
     found.extend(swaps.map(|path| format!("swap on {path}")));
     found.dedup();
-    if found.is_empty() { "nothing that is mounted, and no swap".to_owned() } else { found.join(", ") }
+    found
 }

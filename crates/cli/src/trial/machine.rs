@@ -128,6 +128,7 @@ impl QueueFiles {
     }
 
     fn path(&self, place: &Place) -> PathBuf {
+        // An absolute path, which the memory's files have, stands by itself.
         self.disk.join("queue").join(place.path())
     }
 

@@ -3,10 +3,12 @@
 use blksched_lab::live::{Finish, LiveArm, LiveContrast, LiveVerdict, Sitting};
 use blksched_measure::Cell;
 
+use super::predicted::{Prediction, Proven};
+use super::written::TrialReport;
 use crate::output::{TableStyle, paragraph, render, words};
 
 /// Of whom.
-fn whose(one: &LiveContrast) -> String {
+pub(super) fn whose(one: &LiveContrast) -> String {
     let (task, kind) = &one.stream;
     format!("{} {}", task.as_deref().unwrap_or("all"), kind.name())
 }
@@ -22,6 +24,18 @@ pub(super) fn ended(finish: &Finish, arms: &[LiveArm]) -> String {
         }
         Finish::Stopped => "interrupted".to_owned(),
         Finish::Failed(why) => format!("ended: {why}"),
+    }
+}
+
+/// How a trial ended, in a word for machines.
+pub(super) fn kind_of_end(finish: &Finish) -> &'static str {
+    match finish {
+        Finish::Whole => "whole",
+        Finish::Clear => "clear",
+        Finish::Guarded(..) => "guarded",
+        Finish::Changed(..) => "changed",
+        Finish::Stopped => "stopped",
+        Finish::Failed(_) => "failed",
     }
 }
 
@@ -41,8 +55,42 @@ fn sentence(one: &LiveContrast, arms: &[LiveArm], blocks: usize) -> String {
     }
 }
 
+/// What was predicted of these settings, before the trial begins.
+pub(super) fn foretold(prediction: Option<&Prediction>, arms: &[LiveArm]) -> String {
+    let Some(prediction) = prediction else { return String::new() };
+    let of = |arm: &LiveArm| {
+        let all = prediction.of_setting(&arm.to_string())?;
+        Some(format!("{arm} {all} as against {}", arms[0]))
+    };
+    let said: Vec<String> = arms.iter().skip(1).filter_map(of).collect();
+    if said.is_empty() { String::new() } else { format!("{}: {}.\n", prediction.origin(), said.join("; ")) }
+}
+
+/// What of a prediction was measured.
+fn proof(prediction: &Prediction, proven: &[Proven<'_>], arms: &[LiveArm]) -> String {
+    let columns = ["setting", "whose", "figure", "predicted", "measured", "95 %", "within"];
+    let mut table = words(&prediction.origin(), &columns.map(|column| (column, column)));
+    for one in proven {
+        let paired = &one.measured.paired;
+        let row = [
+            arms[one.measured.arm].to_string(),
+            whose(one.measured),
+            one.foretold.figure.clone(),
+            format!("{:.2}", one.foretold.ratio),
+            format!("{:.2}", paired.ratio),
+            format!("{:.2}-{:.2}", paired.low, paired.high),
+            if one.is_within() { "yes" } else { "no" }.to_owned(),
+        ];
+        table.row(row.into_iter().map(Cell::from));
+    }
+    let directions: Vec<bool> = proven.iter().filter_map(Proven::is_of_one_direction).collect();
+    let right = directions.iter().filter(|right| **right).count();
+    table.note(format!("{right} of {} proven differences were predicted in their direction", directions.len()));
+    render(&table, TableStyle::Text)
+}
+
 /// The answer, and what else is to be known, a sentence each.
-fn sentences(arms: &[LiveArm], sat: &Sitting, lost: u64) -> Vec<String> {
+pub(super) fn sentences(arms: &[LiveArm], sat: &Sitting, lost: u64) -> Vec<String> {
     let LiveVerdict { blocks, main, drift, .. } = &sat.verdict;
     let mut said: Vec<String> = main.iter().map(|one| sentence(one, arms, *blocks)).collect();
     if main.is_empty() {
@@ -78,8 +126,9 @@ fn sentences(arms: &[LiveArm], sat: &Sitting, lost: u64) -> Vec<String> {
     said
 }
 
-pub(super) fn text(name: &str, arms: &[LiveArm], sat: &Sitting, lost: u64) -> String {
-    let mut text: String = sentences(arms, sat, lost).iter().map(|sentence| paragraph(sentence)).collect();
+pub(super) fn text(of: &TrialReport<'_>) -> String {
+    let TrialReport { disk: name, arms, sat, lost, foretold, .. } = of;
+    let mut text: String = sentences(arms, sat, *lost).iter().map(|sentence| paragraph(sentence)).collect();
     if sat.verdict.contrasts.is_empty() {
         return text;
     }
@@ -100,5 +149,11 @@ pub(super) fn text(name: &str, arms: &[LiveArm], sat: &Sitting, lost: u64) -> St
         table.row(row.into_iter().map(Cell::from));
     }
     text += &render(&table, TableStyle::Text);
+    if let Some(prediction) = foretold {
+        let proven = prediction.beside(arms, sat);
+        if !proven.is_empty() {
+            text += &("\n".to_owned() + &proof(prediction, &proven, arms));
+        }
+    }
     text
 }

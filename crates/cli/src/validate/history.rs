@@ -9,11 +9,9 @@ use serde_json::{Value, json};
 
 use super::ValidateArguments;
 
-/// `$XDG_STATE_HOME/blksched/validated.jsonl`, or below `~/.local/state`.
+/// The file, in the folder of what is remembered.
 fn file() -> Option<PathBuf> {
-    let said = std::env::var_os("XDG_STATE_HOME").filter(|said| !said.is_empty()).map(PathBuf::from);
-    let folder = said.or_else(|| std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".local/state")))?;
-    Some(folder.join("blksched/validated.jsonl"))
+    Some(crate::state::folder()?.join("validated.jsonl"))
 }
 
 /// The model as it was named; for a file, its absolute path, so that it is the same from every directory.

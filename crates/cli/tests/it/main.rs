@@ -1,6 +1,7 @@
 //! The command line's tests that need no program of their own: pages held to what they say, schemas, sweeps, fio beside
 //! ours. `command`, `experiments`, `uri`, `serve`, `fairness` and `guests` stand beside this one.
 
+mod advise;
 mod arguments;
 mod disk_results;
 mod experiment_command;

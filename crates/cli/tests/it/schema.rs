@@ -166,6 +166,23 @@ fn samples_ratios_and_tables_have_the_documented_keys() {
 }
 
 #[test]
+fn advice_is_as_documented() {
+    let folder = blksched_testkit::Folder::new();
+    let whole = crate::advise::recorded(0);
+    let of = |name: &str, text: &str, more: &[&str]| -> Value {
+        let file = folder.written(name, text);
+        let words = ["advise", file.to_str().expect("UTF-8"), "--seeds", "1", "--effort", "0.1", "--json"];
+        let output = crate::printed::printed(&[&words[..], more].concat(), 120);
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    };
+    let described = of("a.txt", &whole, &[]);
+    let bare: String = whole.lines().filter(|line| !line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    let undescribed = of("b.txt", &bare, &["--disk", "hdd-7200"]);
+    let other = of("c.txt", &whole, &["--disk", "null"]);
+    hold("`blksched/advise/1`", &[described, undescribed, other]);
+}
+
+#[test]
 fn a_guess_at_a_disk_is_as_documented() {
     let folder = blksched_testkit::Folder::new();
     let of = |name: &str, text: &str| {

@@ -11,8 +11,8 @@ use super::ProbeError;
 use super::held_back::HeldBack;
 use super::text::{NOT_SEEN, rate, time};
 use super::value::{Measured, median};
-use crate::DiskSpec;
 use crate::spec::parse_changed;
+use crate::{DiskError, DiskSpec};
 
 mod constant;
 mod replay;
@@ -139,6 +139,17 @@ pub fn fit_trace(name: &str, mut commands: Vec<Traced>) -> Result<TraceFit, Prob
     }
     let held_back = Some(replay(&spec, &commands, held));
     Ok(TraceFit { toml: with_notes(&toml, &unknown, held_back.as_ref()), spec, held_back, unknown })
+}
+
+impl TraceFit {
+    /// The same model, longer: a trace shows only how far it reached.
+    ///
+    /// # Errors
+    /// If no such disk can be that long.
+    pub fn of_length(&self, sectors: u64) -> Result<DiskSpec, DiskError> {
+        let longer = [("capacity".to_owned(), format!("{}B", sectors * 512))];
+        parse_changed(&self.spec.name, &self.toml, &longer)
+    }
 }
 
 /// The most commands at the device at once.

@@ -1,6 +1,9 @@
 //! What descriptions tell about a disk, each with the place where it stands.
 
 use std::fmt;
+use std::path::Path;
+
+use blksched_traces::machine::Device;
 
 /// Something that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +58,31 @@ pub enum Bus {
     Virtio,
 }
 
+impl Bus {
+    /// What is between the processor and the disk of this directory in sysfs, where symbolic links end; `None` if its
+    /// path does not say. MEMORY of sysfs: the path names each part of the way.
+    pub fn of_sysfs(disk: &Path) -> Option<Bus> {
+        let parts: Vec<&str> = disk.iter().filter_map(|part| part.to_str()).collect();
+        let any = |begin: &str| {
+            let is_so = |part: &&str| {
+                part.strip_prefix(begin).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            };
+            parts.iter().any(is_so)
+        };
+        // A stick is a SCSI disk behind USB, and an SSD behind a bridge an ATA one: what is between counts.
+        match () {
+            () if any("usb") => Some(Bus::Usb),
+            () if any("virtio") => Some(Bus::Virtio),
+            () if any("nvme") => Some(Bus::Nvme),
+            () if any("mmc") => Some(Bus::Mmc),
+            () if any("ata") => Some(Bus::Sata { gbits: None }),
+            () if any("ide") => Some(Bus::Ide),
+            () if any("host") => Some(Bus::Scsi),
+            () => None,
+        }
+    }
+}
+
 /// All that is known about a disk.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Facts {
@@ -69,6 +97,37 @@ pub struct Facts {
 }
 
 impl Facts {
+    /// What a recording's header says of its disk. A recording of before headers had a path is judged by the disk's
+    /// name, which says of NVMe drives, cards and virtual disks what they are.
+    pub fn of_recorded(device: &Device) -> Facts {
+        let fact = |word: &str| format!("the recording's header: {word}");
+        let name = device.word("name").unwrap_or_default();
+        let by_name = || {
+            let kinds = [
+                ("nvme", Bus::Nvme),
+                ("mmcblk", Bus::Mmc),
+                ("vd", Bus::Virtio),
+                ("xvd", Bus::Virtio),
+                ("hd", Bus::Ide),
+            ];
+            kinds.into_iter().find(|(begin, _)| name.starts_with(begin)).map(|(_, bus)| bus)
+        };
+        let by_path = device.word("path").and_then(|path| Bus::of_sysfs(Path::new(path)));
+        let bus = by_path.map(|bus| (bus, "path")).or_else(|| by_name().map(|bus| (bus, "name")));
+        let turning = match device.word("rotational") {
+            Some("0") => Some(Turning::No),
+            Some("1") => Some(Turning::Yes),
+            _ => None,
+        };
+        let sectors = device.word("size").and_then(|size| size.parse::<u64>().ok());
+        Facts {
+            model: device.word("model").map(|model| Fact { value: model.replace('_', " "), from: fact("model") }),
+            turning: turning.map(|value| Fact { value, from: fact("rotational") }),
+            bus: bus.map(|(value, word)| Fact { value, from: fact(word) }),
+            bytes: sectors.map(|sectors| Fact { value: sectors.saturating_mul(512), from: fact("size") }),
+        }
+    }
+
     /// Adds what others tell where these do not.
     pub(super) fn add(&mut self, more: &Facts) {
         // A drive behind a USB bridge speaks of SATA; what is between it and the host is USB.
@@ -171,5 +230,22 @@ mod tests {
     #[test]
     fn lengths_are_those_on_the_label() {
         assert_eq!([2_000_398_934_016, 15_938_355_200, 512_000].map(length), ["2.00 TB", "15.9 GB", "0.5 MB"]);
+    }
+
+    fn recorded(words: &[(&str, &str)]) -> Facts {
+        let words = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Facts::of_recorded(&Device { words, ..Device::default() })
+    }
+
+    #[test]
+    fn a_recorded_disk_is_known_by_its_path_or_else_by_its_name() {
+        let path = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda";
+        let sata = recorded(&[("name", "sda"), ("path", path), ("rotational", "1"), ("model", "WDC_WD40")]);
+        assert_eq!(sata.bus.unwrap().value, Bus::Sata { gbits: None });
+        assert_eq!((sata.turning.unwrap().value, sata.model.unwrap().value.as_str()), (Turning::Yes, "WDC WD40"));
+        let nvme = recorded(&[("name", "nvme0n1"), ("rotational", "0"), ("size", "1000")]);
+        assert_eq!((nvme.bus.unwrap().value, nvme.bytes.unwrap().value), (Bus::Nvme, 512_000));
+        assert_eq!(recorded(&[("name", "sda")]), Facts::default());
+        assert_eq!(recorded(&[]), Facts::default());
     }
 }

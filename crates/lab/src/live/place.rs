@@ -1,6 +1,13 @@
 //! Where a disk's settings are.
 
-/// A file of a disk's queue; the order is that in which they are written.
+/// The files of the machine's memory that an arm may set: the limits of dirty pages, for all disks together.
+pub(super) const OF_THE_MEMORY: [&str; 4] =
+    ["dirty_background_bytes", "dirty_background_ratio", "dirty_bytes", "dirty_ratio"];
+
+/// Where the memory's files are.
+const VM: &str = "/proc/sys/vm/";
+
+/// A file of a disk's queue, or of the memory behind it; the order is that in which they are written.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// `queue/scheduler`.
@@ -9,30 +16,47 @@ pub enum Place {
     Knob(String),
     /// `queue/…`.
     Queue(String),
+    /// `/proc/sys/vm/…`.
+    Memory(String),
 }
 
 impl Place {
-    /// Its path below the disk's `queue`.
+    /// Its path below the disk's `queue`; of the memory's files the absolute one.
     pub fn path(&self) -> String {
         match self {
             Place::Scheduler => "scheduler".to_owned(),
             Place::Knob(name) => format!("iosched/{name}"),
             Place::Queue(name) => name.clone(),
+            Place::Memory(name) => format!("{VM}{name}"),
         }
+    }
+
+    /// Its name on a command line.
+    pub fn name(&self) -> String {
+        self.path().rsplit('/').next().unwrap_or_default().to_owned()
     }
 
     /// Whether one number has both names: writing one changes what the other reads.
     pub(super) fn is_the_same_knob(&self, other: &Place) -> bool {
-        let (Place::Knob(one), Place::Knob(other)) = (self, other) else { return false };
-        // BFQ's. The order of names writes the coarser one first.
-        ["slice_idle", "slice_idle_us"].iter().all(|name| name == one || name == other)
+        let both = |names: [&str; 2], one: &str, other: &str| names.iter().all(|name| *name == one || *name == other);
+        match (self, other) {
+            // BFQ's. The order of names writes the coarser one first.
+            (Place::Knob(one), Place::Knob(other)) => both(["slice_idle", "slice_idle_us"], one, other),
+            // Bytes or a part of the memory: each zeroes the other.
+            (Place::Memory(one), Place::Memory(other)) => {
+                let pairs = [["dirty_bytes", "dirty_ratio"], ["dirty_background_bytes", "dirty_background_ratio"]];
+                pairs.into_iter().any(|names| both(names, one, other))
+            }
+            _ => false,
+        }
     }
 
     /// The place with this path.
     pub fn of_path(path: &str) -> Place {
-        match (path, path.strip_prefix("iosched/")) {
-            ("scheduler", _) => Place::Scheduler,
-            (_, Some(knob)) => Place::Knob(knob.to_owned()),
+        match (path, path.strip_prefix("iosched/"), path.strip_prefix(VM)) {
+            ("scheduler", ..) => Place::Scheduler,
+            (_, Some(knob), _) => Place::Knob(knob.to_owned()),
+            (.., Some(file)) => Place::Memory(file.to_owned()),
             _ => Place::Queue(path.to_owned()),
         }
     }

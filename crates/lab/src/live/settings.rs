@@ -9,6 +9,7 @@
 
 use std::fmt;
 
+use super::place::OF_THE_MEMORY;
 use super::{LiveMachine, Place};
 
 /// The queue's files that an arm may change; all of them are saved, as a switch changes some.
@@ -55,9 +56,10 @@ impl LiveArm {
     }
 
     fn place(name: &str) -> Place {
-        match OF_THE_QUEUE.contains(&name) {
-            true => Place::Queue(name.to_owned()),
-            false => Place::Knob(name.to_owned()),
+        match (OF_THE_QUEUE.contains(&name), OF_THE_MEMORY.contains(&name)) {
+            (true, _) => Place::Queue(name.to_owned()),
+            (_, true) => Place::Memory(name.to_owned()),
+            _ => Place::Knob(name.to_owned()),
         }
     }
 }
@@ -65,9 +67,7 @@ impl LiveArm {
 impl fmt::Display for LiveArm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.scheduler)?;
-        self.settings
-            .iter()
-            .try_for_each(|(place, value)| write!(f, ":{}={value}", place.path().trim_start_matches("iosched/")))
+        self.settings.iter().try_for_each(|(place, value)| write!(f, ":{}={value}", place.name()))
     }
 }
 
@@ -83,7 +83,9 @@ impl Saved {
     pub fn read(machine: &mut impl LiveMachine) -> Result<Saved, String> {
         let mut all = vec![(Place::Scheduler, machine.read(&Place::Scheduler)?)];
         let knobs = machine.knobs().into_iter().map(Place::Knob);
-        let places: Vec<Place> = knobs.chain(OF_THE_QUEUE.map(|name| Place::Queue(name.to_owned()))).collect();
+        let of_the_queue = OF_THE_QUEUE.map(|name| Place::Queue(name.to_owned()));
+        let of_the_memory = OF_THE_MEMORY.map(|name| Place::Memory(name.to_owned()));
+        let places: Vec<Place> = knobs.chain(of_the_queue).chain(of_the_memory).collect();
         all.extend(places.into_iter().filter_map(|place| machine.read(&place).ok().map(|value| (place, value))));
         all.sort();
         Ok(Saved(all))
@@ -105,6 +107,7 @@ impl Saved {
         let is_switched = |place: &Place| match place {
             Place::Scheduler | Place::Knob(_) => true,
             Place::Queue(name) => ["nr_requests", "wbt_lat_usec"].contains(&name.as_str()),
+            Place::Memory(_) => false,
         };
         let own = self.0.iter().filter(|(place, _)| !is_switched(place));
         let mut all: Vec<(Place, String)> = match arm.scheduler == self.scheduler() {
@@ -128,7 +131,9 @@ impl Saved {
         for (place, value) in &self.0 {
             // Whoever chose another scheduler has its knobs and tags, too.
             let is_theirs = except.is_some_and(|theirs| *theirs == Place::Scheduler || theirs == place);
-            if is_theirs || machine.read(place).is_ok_and(|now| now == *value) {
+            // A limit of dirty pages is not 0 but unused: the other of its pair, which is written instead, makes it so.
+            let is_unused = value == "0" && matches!(place, Place::Memory(_));
+            if is_theirs || is_unused || machine.read(place).is_ok_and(|now| now == *value) {
                 continue;
             }
             if let Err(error) = give(machine, place, value) {
@@ -192,6 +197,25 @@ mod tests {
             assert_eq!(Saved::read(&mut machine).unwrap(), saved);
             let values: Vec<&str> = machine.written.iter().map(|(_, value)| value.as_str()).collect();
             assert_eq!(values, attempts, "{was}");
+        }
+    }
+
+    #[test]
+    fn a_limit_of_dirty_pages_is_given_back_by_the_one_of_its_pair_that_was_used() {
+        let memory = |name: &str| Place::Memory(name.to_owned());
+        for (was, value) in [("dirty_ratio", "20"), ("dirty_bytes", "90000000")] {
+            let mut machine = SimulatedMachine::new(1);
+            machine.write(&memory(was), value).unwrap();
+            let saved = Saved::read(&mut machine).unwrap();
+            let arm = LiveArm::parse("mq-deadline:dirty_bytes=64000000:dirty_background_bytes=16000000").unwrap();
+            assert_eq!(arm.to_string(), "mq-deadline:dirty_bytes=64000000:dirty_background_bytes=16000000");
+            saved.with(&arm, &saved).put(&mut machine, None).unwrap();
+            assert_eq!(machine.read(&memory("dirty_bytes")).unwrap(), "64000000");
+            assert_eq!(machine.read(&memory("dirty_ratio")).unwrap(), "0");
+            // An arm without them has what was there.
+            let plain = LiveArm::parse("mq-deadline").unwrap();
+            saved.with(&plain, &saved).put(&mut machine, None).unwrap();
+            assert_eq!(Saved::read(&mut machine).unwrap(), saved, "{was}");
         }
     }
 

@@ -48,6 +48,10 @@ impl SimulatedMachine {
             written: Vec::new(),
         };
         machine.values.insert(Place::Queue("read_ahead_kb".to_owned()), "128".to_owned());
+        let memory = [("dirty_ratio", "20"), ("dirty_background_ratio", "10")];
+        let unused = ["dirty_bytes", "dirty_background_bytes"].map(|name| (name, "0"));
+        let memory = memory.into_iter().chain(unused);
+        machine.values.extend(memory.map(|(name, value)| (Place::Memory(name.to_owned()), value.to_owned())));
         machine.switch("mq-deadline");
         machine
     }
@@ -102,6 +106,14 @@ impl LiveMachine for SimulatedMachine {
             Place::Queue(name) if name == "nr_requests" && self.deaf => {}
             Place::Queue(name) if name == "wbt_lat_usec" && value == "-1" => {
                 self.values.insert(place.clone(), "2000".to_owned());
+            }
+            // As documented of dirty_bytes: what is too little is ignored; a limit zeroes the other of its pair.
+            Place::Memory(_) if value == "0" => {}
+            Place::Memory(_) => {
+                let partner =
+                    self.values.keys().find(|other| *other != place && place.is_the_same_knob(other)).cloned();
+                self.values.extend(partner.map(|partner| (partner, "0".to_owned())));
+                self.values.insert(place.clone(), value.to_owned());
             }
             _ => drop(self.values.insert(place.clone(), value.to_owned())),
         }

@@ -169,8 +169,11 @@ fn object(node: &Node, sections: &[(&str, Node)]) -> Result<Value> {
     Ok(value)
 }
 
-/// `schedulers[]`, in the section that has it.
+/// `schedulers[]`, in the section that has it; or a whole section, by its name.
 fn found(path: &str, sections: &[(&str, Node)]) -> Option<Node> {
+    if let Some((_, root)) = sections.iter().find(|(id, _)| *id == path) {
+        return Some(root.clone());
+    }
     let parts = parts(path);
     sections.iter().find_map(|(_, root)| {
         let mut node = root;

@@ -1,12 +1,11 @@
 //! As a script that writes into sysfs, and remembers the previous values.
 
 use super::target::EmitTarget;
-use super::writes::writes;
-use blksched_lab::runs::measured::Measured;
+use super::writes::{EmitSetting, writes};
 
 /// The script. It saves the scheduler, every knob of it (which a change of scheduler discards), and the other files
 /// written.
-pub(super) fn script(chosen: &Measured, target: &EmitTarget) -> String {
+pub(super) fn script(chosen: &EmitSetting, target: &EmitTarget) -> String {
     let writes = writes(chosen, target);
     let own = |(file, _): &&(String, String)| !file.starts_with("queue/iosched/") && file != "queue/scheduler";
     let others: Vec<&str> = writes.iter().filter(own).map(|(file, _)| file.as_str()).collect();

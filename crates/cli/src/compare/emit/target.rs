@@ -52,6 +52,17 @@ impl EmitTarget {
     }
 }
 
+impl EmitTarget {
+    /// A disk of this machine, by its name in /sys/block.
+    pub(crate) fn of_disk(name: &str, kernel_default: &'static str) -> Result<EmitTarget, Failure> {
+        let block = Path::new("/sys/block");
+        let (known, device) = known(name, block, Path::new("/run/udev/data")).map_err(Failure::Input)?;
+        let is_usb = OnDisk.device(name).and_then(|facts| facts.bus).is_some_and(|bus| bus.value == Bus::Usb);
+        let has_queue_depth = block.join(name).join("device/queue_depth").exists();
+        Ok(EmitTarget { known, device, has_queue_depth, is_usb, kernel_default })
+    }
+}
+
 /// Parses `sda`, `/dev/sda`, `model:TEXT` or `path:TEXT`. A disk of this machine is identified by its model, else by
 /// its path, else by its name.
 fn known(said: &str, sys_block: &Path, udev: &Path) -> Result<(DiskKnown, Option<String>), String> {

@@ -1,10 +1,9 @@
 //! As a profile for tuned, which restores the previous values itself when the profile is left (tuned 2.20: tried).
 
 use super::target::{DiskKnown, EmitTarget};
-use super::writes::writes;
-use blksched_lab::runs::measured::Measured;
+use super::writes::{EmitSetting, writes};
 
-pub(super) fn profile(chosen: &Measured, target: &EmitTarget) -> String {
+pub(super) fn profile(chosen: &EmitSetting, target: &EmitTarget) -> String {
     let device = target.device.as_deref().unwrap_or("DISK");
     let mut text = String::from("# Put this into /etc/tuned/blksched/tuned.conf, then: tuned-adm profile blksched\n");
     text += "# To undo it: `tuned-adm profile` with the one that was active before; tuned restores what was there,\n";

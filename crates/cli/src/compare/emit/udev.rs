@@ -1,10 +1,9 @@
 //! As a udev rules file.
 
 use super::target::{DiskKnown, EmitTarget};
-use super::writes::writes;
-use blksched_lab::runs::measured::Measured;
+use super::writes::{EmitSetting, writes};
 
-pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
+pub(super) fn rules(chosen: &EmitSetting, target: &EmitTarget) -> String {
     let device = target.device.as_deref().unwrap_or("sda");
     let mut text = String::from("# Put this into /etc/udev/rules.d/60-io-scheduler.rules.");
     if target.known == DiskKnown::NotSaid {
@@ -31,7 +30,7 @@ pub(super) fn rules(chosen: &Measured, target: &EmitTarget) -> String {
     text + &rule(chosen, target)
 }
 
-fn rule(chosen: &Measured, target: &EmitTarget) -> String {
+fn rule(chosen: &EmitSetting, target: &EmitTarget) -> String {
     let sets = writes(chosen, target).into_iter().map(|(file, value)| format!("ATTR{{{file}}}=\"{value}\""));
     conditions(target).into_iter().chain(sets).collect::<Vec<_>>().join(", ") + "\n"
 }

@@ -1,0 +1,191 @@
+//! The advice as one screen.
+
+use blksched_lab::advise::{Advised, ModelFrom, ModelTried, WaitingStream};
+use blksched_lab::live::LiveKind;
+use blksched_lab::verdict::brief::Advice;
+use blksched_measure::{Cell, Quantity, Table};
+use blksched_simulate::reality::so_far;
+use blksched_traces::machine::Device;
+
+use crate::compare;
+use crate::output::{self, Paint, TableStyle, paragraph};
+use crate::trial::predicted::so_far_here;
+
+/// So many processes have a row.
+const SHOWN: usize = 6;
+/// Of whom a row names the work.
+const NAMED: usize = 2;
+/// Work of a smaller part is not named.
+const TO_NAME: f64 = 0.05;
+
+pub(super) fn text(advised: &Advised, name: &str, disk: &str, next: Option<&str>) -> String {
+    let mut text = paragraph(&heading(advised, name)) + "\n";
+    text += &output::paint(&paragraph(&now(advised)), Paint::Bold);
+    text += &output::render(&processes(advised), TableStyle::Text);
+    text += "\n";
+    text += &paragraph(&models(advised));
+    match &advised.compared {
+        Some(compared) => {
+            text += &compare::brief_lines(&compared.verdict.brief);
+            text += &advised.culprit.as_ref().map_or_else(String::new, |culprit| {
+                paragraph(&format!("In the simulation of the present setting: {culprit}"))
+            });
+        }
+        None => text += &output::paint(&paragraph(&refusal(advised)), Paint::Bold),
+    }
+    let class = advised.compared.as_ref().map(|compared| so_far::kind(&compared.stage.disk.model));
+    let so_far = class.and_then(so_far_here);
+    text += &so_far.map_or_else(String::new, |so_far| paragraph(&format!("Predictions so far: {so_far}.")));
+    text + &paragraph(&next.map_or_else(|| nothing_next(advised, disk), |next| format!("Next, the proof: {next}")))
+}
+
+fn heading(advised: &Advised, name: &str) -> String {
+    let load = &advised.load;
+    let what = advised.device.as_ref().map_or_else(|| "a disk that it does not describe".to_owned(), disk);
+    format!("{name}: {what}; {} I/Os in {:.1} s.", load.ios, load.lasts.as_secs_f64())
+}
+
+/// "sda (WDC WD40), turns, one hardware queue, under mq-deadline of 6.12"
+fn disk(device: &Device) -> String {
+    let word = |name: &str| device.word(name);
+    let mut parts = vec![word("name").unwrap_or("a disk").to_owned()];
+    if let Some(model) = word("model") {
+        parts[0] += &format!(" ({})", model.replace('_', " ").trim());
+    }
+    match word("rotational") {
+        Some("1") => parts.push("turns".to_owned()),
+        Some("0") => parts.push("flash".to_owned()),
+        _ => {}
+    }
+    parts.extend(word("hw_queues").map(|queues| match queues {
+        "1" => "one hardware queue".to_owned(),
+        queues => format!("{queues} hardware queues"),
+    }));
+    parts.extend(word("queue_depth").map(|depth| format!("{depth} commands at a time")));
+    parts.extend(word("nr_requests").map(|requests| format!("nr_requests {requests}")));
+    let kernel = word("kernel").map_or(String::new(), |kernel| format!(" of {kernel}"));
+    parts.extend(word("scheduler").map(|scheduler| format!("under {scheduler}{kernel}")));
+    parts.extend(word("mounted").map(|mounted| format!("on it {}", mounted.replace(',', ", "))));
+    parts.join(", ")
+}
+
+/// The work of a kind, in words.
+fn work(kind: LiveKind) -> &'static str {
+    match kind {
+        LiveKind::Read => "reads",
+        LiveKind::SyncWrite => "sync writes",
+        LiveKind::Write => "writes",
+    }
+}
+
+fn time(ns: f64) -> String {
+    Quantity::Time.show(ns)
+}
+
+/// What the machine suffers from, as recorded.
+fn now(advised: &Advised) -> String {
+    let load = &advised.load;
+    let is_timed = load.streams.iter().any(|stream| !stream.waits.is_empty());
+    match load.victim() {
+        _ if !is_timed => "Recorded: no completions, so nobody's waiting is known.".to_owned(),
+        None => "Recorded: no process waits for another for a fifth of its time.".to_owned(),
+        Some(victim) => {
+            let served = victim.culprit().expect("a victim has one");
+            format!(
+                "Recorded: {}'s {} took {} on average, {} at p99; for {:.0} % of that time the disk worked for {}'s {}.",
+                victim.process,
+                work(victim.kind),
+                time(victim.waits.mean()),
+                time(victim.waits.percentile(99.0).as_ns() as f64),
+                100.0 * served.of_others,
+                if served.process == victim.process { "another process of that name" } else { &served.process },
+                work(served.kind)
+            )
+        }
+    }
+}
+
+/// Each process's recorded waiting.
+fn processes(advised: &Advised) -> Table {
+    let columns = ["process", "kind", "I/Os", "MiB/s", "mean", "p99", "meanwhile the disk worked for"];
+    let mut table = output::words("", &columns.map(|column| (column, column)));
+    let seconds = advised.load.lasts.as_secs_f64().max(1e-9);
+    for stream in advised.load.streams.iter().take(SHOWN) {
+        let is_timed = !stream.waits.is_empty();
+        let timed = |ns: f64| if is_timed { time(ns) } else { "-".to_owned() };
+        let row = [
+            stream.process.clone(),
+            stream.kind.name().to_owned(),
+            stream.ios.to_string(),
+            format!("{:.1}", stream.bytes as f64 / f64::from(1 << 20) / seconds),
+            timed(stream.waits.mean()),
+            timed(stream.waits.percentile(99.0).as_ns() as f64),
+            meanwhile(stream),
+        ];
+        table.row(row.into_iter().map(Cell::from));
+    }
+    let others = advised.load.streams.len().saturating_sub(SHOWN);
+    if others > 0 {
+        table.note(format!("{others} more, which waited less in all: --json has them"));
+    }
+    table
+}
+
+/// "cp's writes 83 %, itself 12 %"
+fn meanwhile(stream: &WaitingStream) -> String {
+    let named = stream.served.iter().filter(|one| one.part >= TO_NAME).take(NAMED);
+    let said = named.map(|one| {
+        let whose = match one.process == stream.process {
+            true if one.kind != stream.kind && one.of_others > one.part / 2.0 => "of another of that name, its",
+            true => "its own",
+            false => &format!("{}'s", one.process),
+        };
+        format!("{whose} {} {:.0} %", work(one.kind), 100.0 * one.part)
+    });
+    said.collect::<Vec<_>>().join(", ")
+}
+
+/// Which model answers, and how far each is from the recording.
+fn models(advised: &Advised) -> String {
+    let misses = |one: &ModelTried| match &one.misses {
+        Ok(misses) => format!("{} ({}): off by a factor of {misses:.2}", one.offered.name, one.offered.from.word()),
+        Err(why) => format!("{} ({}): {why}", one.offered.name, one.offered.from.word()),
+    };
+    let all: Vec<String> = advised.models.iter().map(misses).collect();
+    let mut text = format!("Models against the recorded mean latencies: {}.", all.join("; "));
+    if let Some(one) = advised.nearest.map(|nearest| &advised.models[nearest]) {
+        text += &format!(" Taken: {}, {}.", one.offered.name, one.replayed.word());
+        // The prediction names them itself.
+        let means = one.means.as_ref().filter(|_| advised.compared.is_none());
+        text += &means.map_or_else(String::new, |means| format!(" {means}"));
+        if let ModelFrom::Fitted(held_back) = &one.offered.from {
+            text += &format!(" It was fitted to two thirds of the same recording; {held_back}.");
+        }
+    }
+    text
+}
+
+fn refusal(advised: &Advised) -> String {
+    match advised.nearest.map(|nearest| &advised.models[nearest]) {
+        Some(one) => format!(
+            "No verdict: the nearest model, {}, is off by a factor of {:.1}; only within 2.0 may a prediction rest on \
+             it.",
+            one.offered.name,
+            one.misses.as_ref().map_or(f64::NAN, |misses| *misses)
+        ),
+        None => "No verdict: no model could be held against the recording.".to_owned(),
+    }
+}
+
+fn nothing_next(advised: &Advised, disk: &str) -> String {
+    match &advised.compared {
+        Some(compared) if compared.verdict.brief.advice != Advice::NoVerdict => {
+            "Next: nothing; `blksched trial` tries another setting under the load that is there (docs/trial.md)."
+                .to_owned()
+        }
+        _ => format!(
+            "Next: measure the disk, which only reads from it (`blksched disk measure /dev/{disk} --out my.toml`), and \
+             give --disk my.toml; or try settings under the load that is there (`blksched trial {disk}`)."
+        ),
+    }
+}

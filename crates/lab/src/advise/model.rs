@@ -1,0 +1,184 @@
+//! Models that may be the recorded disk's, each held against the recorded latencies.
+
+use crate::error::Error;
+use crate::verdict::recorded::RecordedComparison;
+
+/// Where a model comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelFrom {
+    /// The user named it.
+    Named,
+    /// It was measured earlier, on this disk.
+    Measured,
+    /// It was fitted to this very recording; behind it, what the fit says of the part that it has not seen.
+    Fitted(String),
+    /// The preset of its class; behind it, why this one.
+    Class(String),
+}
+
+impl ModelFrom {
+    /// In a word or two.
+    pub fn word(&self) -> &'static str {
+        match self {
+            ModelFrom::Named => "named",
+            ModelFrom::Measured => "measured earlier",
+            ModelFrom::Fitted(_) => "fitted to this recording",
+            ModelFrom::Class(_) => "preset of its class",
+        }
+    }
+}
+
+/// A model that may be the disk's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelOffered {
+    /// As `--disk` takes it.
+    pub name: String,
+    /// Where it comes from.
+    pub from: ModelFrom,
+}
+
+/// When the recorded I/Os are submitted again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replayed {
+    /// Each when its process had as few in flight, and after its recorded pause: `timing=closed`.
+    Closed,
+    /// At their recorded moments, however slow the disk is: `timing=recorded`.
+    Open,
+    /// As the user said.
+    AsSaid,
+}
+
+impl Replayed {
+    /// How it is done, in words.
+    pub fn word(self) -> &'static str {
+        match self {
+            Replayed::Closed => "each I/O submitted when those were done that its process waited for",
+            Replayed::Open => "I/Os submitted at their recorded moments",
+            Replayed::AsSaid => "I/Os submitted as said",
+        }
+    }
+
+    /// The ways in which a recording of this name can be replayed, the likelier first.
+    pub(super) fn all(name: &str, has_completions: bool) -> Vec<Replayed> {
+        match (name.contains("timing="), has_completions) {
+            (true, _) => vec![Replayed::AsSaid],
+            (false, true) => vec![Replayed::Closed, Replayed::Open],
+            (false, false) => vec![Replayed::Open],
+        }
+    }
+
+    /// The recording as a word of the command line, a row for each name of processes.
+    pub(super) fn of(self, name: &str) -> String {
+        let timing = match self {
+            Replayed::Closed => "timing=closed",
+            Replayed::Open => "timing=recorded",
+            Replayed::AsSaid => "",
+        };
+        let rows = if name.contains("rows=") { "" } else { "rows=name" };
+        let said = [timing, rows].iter().filter(|said| !said.is_empty()).copied().collect::<Vec<_>>().join(",");
+        match (said.is_empty(), name.contains(':') && !name.contains("://")) {
+            (true, _) => name.to_owned(),
+            (false, true) => format!("{name},{said}"),
+            (false, false) => format!("{name}:{said}"),
+        }
+    }
+}
+
+/// A model, and how far it is from the recording.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ModelTried {
+    /// As it was offered.
+    pub offered: ModelOffered,
+    /// When the I/Os were submitted, of the ways that are possible the one by which it misses least.
+    pub replayed: Replayed,
+    /// The greatest factor by which a direction's mean latency differs, from 1; or why there is none.
+    pub misses: Result<f64, String>,
+    /// Recorded and simulated means, in words.
+    pub means: Option<String>,
+}
+
+/// How many times nearer a model has to be that was fitted to this very recording, to be taken instead of one that was
+/// not. FIT, by judgement: what is fitted misses what it was fitted to by little, whatever it is, and knows nothing of
+/// what the recorded load did not ask for. Only the choice between two near models hangs on it.
+const HEAD_START: f64 = 1.25;
+
+/// A model that is off by a greater factor is another disk.
+pub const NEAR: f64 = 2.0;
+
+impl ModelTried {
+    /// From a run of it.
+    pub(super) fn of(
+        offered: &ModelOffered,
+        replayed: Replayed,
+        run: Result<Option<RecordedComparison>, Error>,
+    ) -> ModelTried {
+        let (misses, means) = match run {
+            Ok(Some(recorded)) => (Ok(recorded.worst()), Some(recorded.brief())),
+            Ok(None) => {
+                let why = "the recording has no completions, so no model can be held against it";
+                (Err(why.to_owned()), None)
+            }
+            Err(error) => (Err(error.to_string()), None),
+        };
+        ModelTried { offered: offered.clone(), replayed, misses, means }
+    }
+
+    /// Its miss as something to be sorted by; no figure is behind any.
+    fn distance(&self) -> f64 {
+        self.misses.as_ref().map_or(f64::INFINITY, |misses| *misses)
+    }
+
+    /// The way of replaying it by which it misses least, the first of equal ones.
+    pub(super) fn nearer(self, other: ModelTried) -> ModelTried {
+        if other.distance() < self.distance() { other } else { self }
+    }
+
+    /// Whether predictions may rest on it.
+    pub fn is_near(&self) -> bool {
+        self.misses.as_ref().is_ok_and(|misses| *misses <= NEAR)
+    }
+}
+
+/// The one that misses least; one that was fitted to the recording if it misses much less.
+pub(super) fn nearest(models: &[ModelTried]) -> Option<usize> {
+    let handicap = |one: &ModelTried| if matches!(one.offered.from, ModelFrom::Fitted(_)) { HEAD_START } else { 1.0 };
+    let of = |(at, one): (usize, &ModelTried)| Some((at, *one.misses.as_ref().ok()? * handicap(one)));
+    let misses = models.iter().enumerate().filter_map(of);
+    misses.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tried(misses: Result<f64, String>) -> ModelTried {
+        let offered = ModelOffered { name: "a".to_owned(), from: ModelFrom::Named };
+        ModelTried { offered, replayed: Replayed::Closed, misses, means: None }
+    }
+
+    #[test]
+    fn the_nearest_model_answers_and_one_off_by_more_than_two_does_not() {
+        let models = [tried(Ok(1.8)), tried(Err("x".to_owned())), tried(Ok(1.3)), tried(Ok(1.3))];
+        assert_eq!(nearest(&models), Some(2), "the first of equally near ones");
+        assert_eq!((nearest(&models[1..2]), nearest(&[])), (None, None));
+        let mut fitted = tried(Ok(1.2));
+        fitted.offered.from = ModelFrom::Fitted("x".to_owned());
+        let both = |preset: f64| nearest(&[fitted.clone(), tried(Ok(preset))]);
+        assert_eq!((both(1.49), both(1.51)), (Some(1), Some(0)), "it was fitted to what it is held against");
+        assert_eq!(tried(Ok(3.0)).nearer(tried(Ok(1.5))).misses, Ok(1.5));
+        assert_eq!(tried(Err("x".to_owned())).nearer(tried(Ok(9.0))).misses, Ok(9.0));
+        assert!(tried(Ok(2.0)).is_near() && !tried(Ok(2.001)).is_near() && !models[1].is_near());
+    }
+
+    #[test]
+    fn a_recording_is_replayed_in_every_way_that_it_allows_unless_the_user_says_how() {
+        assert_eq!(Replayed::all("x", true), [Replayed::Closed, Replayed::Open]);
+        assert_eq!(Replayed::all("x", false), [Replayed::Open]);
+        assert_eq!(Replayed::all("x:timing=no_stall", true), [Replayed::AsSaid]);
+        assert_eq!(Replayed::Closed.of("x"), "x:timing=closed,rows=name");
+        assert_eq!(Replayed::Open.of("x:device=sda"), "x:device=sda,timing=recorded,rows=name");
+        assert_eq!(Replayed::AsSaid.of("x:timing=closed,rows=process"), "x:timing=closed,rows=process");
+        assert_eq!(Replayed::Closed.of("s3://b/k"), "s3://b/k:timing=closed,rows=name");
+    }
+}
