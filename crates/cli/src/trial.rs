@@ -27,7 +27,8 @@ use machine::QueueFiles;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TrialArguments {
-    /// The disk, by its name in /sys/block
+    /// The disk, by its name in /sys/block; all the members of an array, separated by commas, which then always have the
+    /// same setting
     #[arg(value_name = "DISK")]
     pub(crate) disk: Option<String>,
     /// The settings to compare: schedulers, with knobs of theirs and of the queue; the first is what others are
@@ -89,9 +90,11 @@ Examples:
   blksched trial nvme0n1 --elevators none,mq-deadline:nr_requests=64:wbt_lat_usec=0,kyber:read_lat_nsec=1000000
   blksched trial sda --elevators mq-deadline,mq-deadline:dirty_bytes=67108864 --every 60s
   blksched trial sda --elevators mq-deadline,bfq --emit udev > 60-io-scheduler.rules
+  blksched trial sda,sdb --elevators mq-deadline,none      the members of an array, always under the same setting
   blksched trial --restore                           after a power cut in the middle of one
 
-Exit codes: 0 done; 1 ended by a guard, by a signal or by another's change; 2 refused.";
+Exit codes: 0 done; 1 ended by a guard, by a signal or by another's change, not confirmed, or refused by the kernel;
+2 not understood, or not a disk for it.";
 
 /// A time, as anywhere else or in minutes.
 fn some_minutes(text: &str) -> Result<Span, String> {
@@ -118,10 +121,17 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
             "trial: which disk? as in `blksched trial sda --elevators mq-deadline,bfq`".to_owned(),
         ));
     };
-    let name = name.strip_prefix("/dev/").unwrap_or(name);
-    let devices = crate::record::machine::read("/".as_ref(), &[name.to_owned()]).map_err(Failure::Input)?;
-    disk::refuse(name)?;
-    let arms = arms(arguments, name)?;
+    let disks: Vec<&str> =
+        name.split(',').map(|disk| disk.trim().strip_prefix("/dev/").unwrap_or(disk.trim())).collect();
+    if let Some(twice) = disks.iter().enumerate().find(|(nth, disk)| disks[..*nth].contains(disk)) {
+        return Err(Failure::Input(format!("trial {name}: {} is named twice", twice.1)));
+    }
+    let name = &*disks.join(",");
+    let names: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
+    let devices = crate::record::machine::read("/".as_ref(), &names).map_err(Failure::Input)?;
+    disk::refuse(&disks)?;
+    disks_are_alike(&disks)?;
+    let arms = arms(arguments, &disks)?;
     let plan = plan(arms.len(), arguments.every, arguments.length, arguments.settle, arguments.seed);
     let plan = plan.map_err(Failure::Input)?;
     let mut files = QueueFiles::of(name);
@@ -168,7 +178,28 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     }
 }
 
-fn arms(arguments: &TrialArguments, name: &str) -> Result<Vec<LiveArm>, Failure> {
+/// Refuses members whose settings differ: they could not all be given back.
+fn disks_are_alike(disks: &[&str]) -> Result<(), Failure> {
+    let read = |disk: &&str| Saved::read(&mut QueueFiles::of(disk)).map_err(Failure::Outside);
+    let Some((first, others)) = disks.split_first() else { return Ok(()) };
+    let Saved(of_first) = read(first)?;
+    for other in others {
+        let Saved(of_other) = read(other)?;
+        let differs = |(one, other): (&(Place, String), &(Place, String))| one != other;
+        let at = of_first.iter().zip(&of_other).position(differs);
+        if at.is_some() || of_first.len() != of_other.len() {
+            let (place, value) = at.map_or(("a file".to_owned(), ""), |at| (of_first[at].0.path(), &of_first[at].1));
+            return Err(Failure::Input(format!(
+                "{first} and {other} have other settings ({place} is {value} on {first}): expected the same on all \
+                 members, which then get them back"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn arms(arguments: &TrialArguments, disks: &[&str]) -> Result<Vec<LiveArm>, Failure> {
+    let name = disks[0];
     let arms: Result<Vec<LiveArm>, String> = arguments.elevators.iter().map(|word| LiveArm::parse(word)).collect();
     let arms = arms.map_err(Failure::Input)?;
     let offered = disk::schedulers(name)?;
@@ -196,7 +227,8 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
         plan.settle,
         plan.length().as_secs_f64() / 60.0
     );
-    text += &format!("On it: {}.\n", disk::on_it(name));
+    let on = |disk: &str| if disk == name { disk::on_it(disk) } else { format!("{disk}: {}", disk::on_it(disk)) };
+    text += &format!("On it: {}.\n", name.split(',').map(on).collect::<Vec<_>>().join("; "));
     if arms.iter().flat_map(|arm| &arm.settings).any(|(place, _)| matches!(place, Place::Memory(_))) {
         text += "The limits of dirty pages are those of all disks together.\n";
     }

@@ -5,8 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
+/// Where sysfs is.
+const SYS: &str = "/sys";
+
 fn folder(name: &str) -> PathBuf {
-    Path::new("/sys/block").join(name)
+    Path::new(SYS).join("block").join(name)
 }
 
 fn names(folder: &Path) -> Vec<String> {
@@ -17,28 +20,69 @@ fn names(folder: &Path) -> Vec<String> {
 }
 
 /// The disk's folder and those of its partitions.
-fn parts(name: &str) -> Vec<PathBuf> {
-    let own = folder(name);
+fn parts(sys: &Path, name: &str) -> Vec<PathBuf> {
+    let own = sys.join("block").join(name);
     let partitions = names(&own).into_iter().map(|part| own.join(part)).filter(|part| part.join("partition").exists());
     std::iter::once(own.clone()).chain(partitions).collect()
 }
 
-/// Refuses volumes and arrays, and disks below them: their members must have the same setting at all times.
-pub(super) fn refuse(name: &str) -> Result<(), Failure> {
-    let slaves = names(&folder(name).join("slaves"));
-    if !slaves.is_empty() {
-        return Err(Failure::Input(format!(
-            "{name} is a volume or array over {}, and its requests are scheduled there: expected a disk by itself",
-            slaves.join(", ")
-        )));
+/// The volumes and arrays that are above a disk or its partitions, however high.
+fn above(sys: &Path, name: &str) -> Vec<String> {
+    let mut found: Vec<String> = parts(sys, name).iter().flat_map(|part| names(&part.join("holders"))).collect();
+    let mut at = 0;
+    while at < found.len() {
+        let higher = parts(sys, &found[at]).iter().flat_map(|part| names(&part.join("holders"))).collect::<Vec<_>>();
+        higher.into_iter().for_each(|one| {
+            if !found.contains(&one) {
+                found.push(one)
+            }
+        });
+        at += 1;
     }
-    let holders: Vec<String> = parts(name).iter().flat_map(|part| names(&part.join("holders"))).collect();
-    if !holders.is_empty() {
-        return Err(Failure::Input(format!(
-            "{name} is below {}: one of its disks under other settings than the rest would prove nothing: expected a \
-             disk by itself",
-            holders.join(", ")
-        )));
+    found
+}
+
+/// The disks that a volume or array lies on, however deep.
+fn below(sys: &Path, name: &str) -> Vec<String> {
+    let slaves = names(&sys.join("class/block").join(name).join("slaves"));
+    if slaves.is_empty() {
+        let own = sys.join("class/block").join(name).canonicalize().unwrap_or_default();
+        let disk = if own.join("partition").exists() { own.parent() } else { Some(&*own) };
+        return vec![
+            disk.and_then(Path::file_name).map_or(name.to_owned(), |disk| disk.to_string_lossy().into_owned()),
+        ];
+    }
+    let mut all: Vec<String> = slaves.iter().flat_map(|slave| below(sys, slave)).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// Refuses volumes and arrays, whose requests are scheduled below them, and some of an array's disks without the
+/// others: its members must have the same setting at all times.
+pub(super) fn refuse(disks: &[&str]) -> Result<(), Failure> {
+    refuse_in(Path::new(SYS), disks)
+}
+
+fn refuse_in(sys: &Path, disks: &[&str]) -> Result<(), Failure> {
+    for name in disks {
+        if !names(&sys.join("block").join(name).join("slaves")).is_empty() {
+            let members = below(sys, name).join(",");
+            return Err(Failure::Input(format!(
+                "{name} is a volume or array, and its requests are scheduled on the disks below it: expected those, \
+                 as in `blksched trial {members}`"
+            )));
+        }
+        for holder in above(sys, name) {
+            let members = below(sys, &holder);
+            if members.iter().any(|member| !disks.contains(&&**member)) {
+                return Err(Failure::Input(format!(
+                    "{name} is below {holder}, as are others: one of them under other settings than the rest would \
+                     prove nothing: expected all of them, as in `blksched trial {}`",
+                    members.join(",")
+                )));
+            }
+        }
     }
     Ok(())
 }
@@ -58,8 +102,11 @@ pub(super) fn on_it(name: &str) -> String {
 
 /// Where the disk and its partitions are mounted, and what of it is swap.
 pub(crate) fn mounted_on(name: &str) -> Vec<String> {
-    let own: Vec<(String, String)> = parts(name)
-        .iter()
+    let sys = Path::new(SYS);
+    let higher = above(sys, name).into_iter().flat_map(|one| parts(sys, &one));
+    let own: Vec<(String, String)> = parts(sys, name)
+        .into_iter()
+        .chain(higher)
         .filter_map(|part| {
             let device = part.file_name()?.to_string_lossy().into_owned();
             Some((format!("/dev/{device}"), fs::read_to_string(part.join("dev")).ok()?.trim().to_owned()))
@@ -80,4 +127,61 @@ pub(crate) fn mounted_on(name: &str) -> Vec<String> {
     found.extend(swaps.map(|path| format!("swap on {path}")));
     found.dedup();
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use blksched_testkit::Folder;
+
+    use super::*;
+
+    /// A sysfs with sda (of it sda2 below dm-0, a volume on it alone) and sdb and sdc, which are md0 with dm-1 above.
+    fn sysfs() -> Folder {
+        let root = Folder::new();
+        for folder in ["class/block", "block"] {
+            fs::create_dir_all(root.path(folder)).unwrap();
+        }
+        for disk in ["sda", "sdb", "sdc", "dm-0", "dm-1", "md0"] {
+            for inside in ["slaves", "holders"] {
+                fs::create_dir_all(root.path("devices").join(disk).join(inside)).unwrap();
+            }
+            for link in ["class/block", "block"] {
+                symlink(root.path("devices").join(disk), root.path(link).join(disk)).unwrap();
+            }
+        }
+        let part = root.path("devices/sda/sda2");
+        fs::create_dir_all(part.join("holders")).unwrap();
+        fs::write(part.join("partition"), "2\n").unwrap();
+        symlink(&part, root.path("class/block/sda2")).unwrap();
+        for (above, below) in [("dm-0", "sda/sda2"), ("md0", "sdb"), ("md0", "sdc"), ("dm-1", "md0")] {
+            let name = below.rsplit('/').next().unwrap();
+            symlink(root.path("devices").join(below), root.path("devices").join(above).join("slaves").join(name))
+                .unwrap();
+            symlink(root.path("devices").join(above), root.path("devices").join(below).join("holders").join(above))
+                .unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn a_volume_on_one_disk_is_no_obstacle_and_an_array_needs_all_its_members() {
+        let root = sysfs();
+        let refused = |disks: &[&str]| match refuse_in(&root, disks) {
+            Ok(()) => None,
+            Err(Failure::Input(why)) => Some(why),
+            Err(other) => panic!("{other:?}"),
+        };
+        assert_eq!(refused(&["sda"]), None, "LVM or dm-crypt on one disk");
+        assert_eq!(refused(&["sdb", "sdc"]), None);
+        assert!(refused(&["sdb"]).unwrap().contains("sdb is below md0, as are others"));
+        assert!(refused(&["sdb"]).unwrap().contains("`blksched trial sdb,sdc`"));
+        assert!(refused(&["dm-1"]).unwrap().contains("expected those, as in `blksched trial sdb,sdc`"));
+        assert!(refused(&["dm-0"]).unwrap().contains("`blksched trial sda`"));
+        assert_eq!(
+            (above(&root, "sdc"), below(&root, "dm-1")),
+            (vec!["md0".into(), "dm-1".into()], vec!["sdb".into(), "sdc".into()])
+        );
+    }
 }

@@ -67,7 +67,9 @@ impl Journal {
         let disk = lines.next().filter(|name| !name.is_empty() && !name.contains('/')).ok_or(2usize)?.to_owned();
         let process = lines.next().and_then(|line| line.parse().ok()).ok_or(3usize)?;
         let setting = |(nth, line): (usize, &str)| {
-            let known = line.split_once('=').filter(|(path, _)| !path.contains(".."));
+            // Below the disk's queue, or a limit of dirty pages.
+            let is_ours = |path: &str| !path.starts_with('/') || path.starts_with("/proc/sys/vm/dirty_");
+            let known = line.split_once('=').filter(|(path, _)| !path.contains("..") && is_ours(path));
             known.map(|(path, value)| (Place::of_path(path), value.to_owned())).ok_or(nth + 4)
         };
         let saved = lines.enumerate().map(setting).collect::<Result<Vec<_>, usize>>()?;

@@ -30,9 +30,9 @@ pub(super) fn signals() -> Arc<AtomicBool> {
     flag
 }
 
-/// The files of a queue, and its I/O if it is watched.
+/// The files of a disk's queue, or of several that always have the same settings, and their I/O if it is watched.
 pub(super) struct QueueFiles {
-    disk: PathBuf,
+    disks: Vec<PathBuf>,
     began: std::time::Instant,
     eyes: Option<Eyes>,
 }
@@ -50,9 +50,9 @@ struct Eyes {
     pressure: Option<(Instant, u64)>,
 }
 
-/// The I/Os that are not done, by their last sector's successor.
+/// The I/Os that are not done, by their device and their last sector's successor.
 #[derive(Default)]
-struct Waiting(BTreeMap<u64, WaitingIo>);
+struct Waiting(BTreeMap<((u32, u32), u64), WaitingIo>);
 
 struct WaitingIo {
     task: String,
@@ -81,11 +81,12 @@ impl Waiting {
                     at_us: line.time_us,
                     seen: now,
                 };
-                self.0.extend(kind.map(io).map(|io| (end, io)));
+                self.0.extend(kind.map(io).map(|io| ((line.device, end), io)));
                 Vec::new()
             }
             TracefsEvent::Complete if line.sectors > 0 && kind_of(&line.rwbs).is_some() => {
-                let ends: Vec<u64> = self.0.range(first + 1..=end).map(|(end, _)| *end).collect();
+                let device = line.device;
+                let ends: Vec<_> = self.0.range((device, first + 1)..=(device, end)).map(|(end, _)| *end).collect();
                 let done = |io: WaitingIo| {
                     let waited = Span::from_us(line.time_us.saturating_sub(io.at_us));
                     LiveIo { task: io.task, kind: io.kind, bytes: io.bytes, waited }
@@ -108,8 +109,10 @@ fn kind_of(rwbs: &str) -> Option<LiveKind> {
 }
 
 impl QueueFiles {
-    pub fn of(disk: &str) -> QueueFiles {
-        QueueFiles { disk: Path::new("/sys/block").join(disk), began: std::time::Instant::now(), eyes: None }
+    /// Of this disk, or of several, separated by commas.
+    pub fn of(disks: &str) -> QueueFiles {
+        let disks = disks.split(',').map(|disk| Path::new("/sys/block").join(disk)).collect();
+        QueueFiles { disks, began: std::time::Instant::now(), eyes: None }
     }
 
     /// The same, and its I/O is watched from now on.
@@ -127,9 +130,11 @@ impl QueueFiles {
         self.eyes.as_ref().map_or(0, |eyes| eyes.instance.lost())
     }
 
-    fn path(&self, place: &Place) -> PathBuf {
-        // An absolute path, which the memory's files have, stands by itself.
-        self.disk.join("queue").join(place.path())
+    /// The file on each disk. An absolute path, which the memory's files have, stands by itself.
+    fn paths(&self, place: &Place) -> Vec<PathBuf> {
+        let mut paths: Vec<PathBuf> = self.disks.iter().map(|disk| disk.join("queue").join(place.path())).collect();
+        paths.dedup();
+        paths
     }
 
     fn time(&self) -> Instant {
@@ -139,8 +144,10 @@ impl QueueFiles {
     /// Reads what the tracer has.
     fn look(&mut self) -> Result<(), String> {
         // Read first: what was seen before and is not in flight now is done, even if its event was lost.
-        let is_idle = fs::read_to_string(self.disk.join("inflight"))
-            .is_ok_and(|text| text.split_whitespace().all(|number| number == "0"));
+        let is_idle = self.disks.iter().all(|disk| {
+            let in_flight = fs::read_to_string(disk.join("inflight"));
+            in_flight.is_ok_and(|text| text.split_whitespace().all(|number| number == "0"))
+        });
         let now = self.time();
         let Some(eyes) = &mut self.eyes else { return Ok(()) };
         drain(&mut eyes.pipe, &mut eyes.rest)?;
@@ -159,25 +166,28 @@ impl QueueFiles {
 
 impl LiveMachine for QueueFiles {
     fn read(&mut self, place: &Place) -> Result<String, String> {
-        let path = self.path(place);
-        let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        let text = text.trim();
-        if *place != Place::Scheduler {
-            return Ok(text.to_owned());
+        let mut values = self.paths(place).into_iter().map(|path| value(&path, place).map(|value| (path, value)));
+        let (first, value) = values.next().ok_or("no disk")??;
+        for other in values {
+            let (path, other) = other?;
+            if other != value {
+                return Err(format!("{} reads {value}, and {} {other}", first.display(), path.display()));
+            }
         }
-        let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
-        chosen.map(str::to_owned).ok_or_else(|| format!("{}: `{text}`: none is chosen", path.display()))
+        Ok(value)
     }
 
     fn write(&mut self, place: &Place, value: &str) -> Result<(), String> {
         // What was submitted before the change is known to be so.
         self.look()?;
-        let path = self.path(place);
-        fs::write(&path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
+        self.paths(place).iter().try_for_each(|path| {
+            fs::write(path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
+        })
     }
 
     fn knobs(&mut self) -> Vec<String> {
-        let entries = fs::read_dir(self.disk.join("queue/iosched")).into_iter().flatten().flatten();
+        let first = self.disks.first().map(|disk| disk.join("queue/iosched"));
+        let entries = first.map(fs::read_dir).into_iter().flatten().flatten().flatten();
         let writable =
             entries.filter(|entry| entry.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o200 != 0));
         writable.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -204,6 +214,17 @@ impl LiveMachine for QueueFiles {
         let oldest = eyes.waiting.0.values().map(|io| io.seen).min();
         Ok(LiveTick { done: std::mem::take(&mut eyes.done), oldest, psi_full, stop })
     }
+}
+
+/// What a file reads; of the schedulers the one that is chosen.
+fn value(path: &Path, place: &Place) -> Result<String, String> {
+    let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let text = text.trim();
+    if *place != Place::Scheduler {
+        return Ok(text.to_owned());
+    }
+    let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    chosen.map(str::to_owned).ok_or_else(|| format!("{}: `{text}`: none is chosen", path.display()))
 }
 
 /// The total of `full` in a file of PSI \[us\].

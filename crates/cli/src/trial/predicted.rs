@@ -159,7 +159,7 @@ impl Proven<'_> {
     /// Whether both say that it becomes longer, or both shorter, or that nothing is proven.
     pub(super) fn is_of_one_direction(&self) -> Option<bool> {
         let measured = self.measured;
-        measured.is_proven().then(|| (measured.paired.ratio > 1.0) == (self.foretold.ratio > 1.0))
+        measured.is_proven().then_some((measured.paired.ratio > 1.0) == (self.foretold.ratio > 1.0))
     }
 
     /// For machines.

@@ -55,7 +55,9 @@ impl TrialReport<'_> {
             (true, _) => format!("{:#}\n", self.json(&proven)),
             (false, Some(what)) => {
                 let default = if devices.devices.values().any(has_several_queues) { "none" } else { "mq-deadline" };
-                let target = EmitTarget::of_disk(self.disk, default)?;
+                // An array's members are of one kind, and the file is for the first.
+                let first = self.disk.split(',').next().unwrap_or(self.disk);
+                let target = EmitTarget::of_disk(first, default)?;
                 emit::of_trial(what, &report::sentences(self.arms, self.sat, self.lost), self.better(), &target)
             }
             (false, None) => report::text(self),
