@@ -117,7 +117,8 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
         0 => "no event was lost".to_owned(),
         some => format!("{some} events were lost: record again with a larger --buffer"),
     };
-    anstream::eprintln!("{}: {:.1} MiB of events; {lost}", out.display(), bytes as f64 / f64::from(1 << 20));
+    let mib = bytes as f64 / f64::from(1 << 20);
+    output::warn(&format!("{}: {mib:.1} MiB of events; {lost}", out.display()));
     Ok(())
 }
 
@@ -136,7 +137,7 @@ fn record(arguments: &RecordArguments, instance: &Instance, out: &mut impl Write
     instance.turn(false).map_err(Failure::Outside)?;
     bytes += tracefs::drain(&mut pipe, out).map_err(Failure::Outside)?;
     if bytes >= most {
-        anstream::eprintln!("stopped after {} MiB (--max-size)", arguments.max_size);
+        output::warn(&format!("stopped after {} MiB (--max-size)", arguments.max_size));
     }
     Ok(bytes)
 }

@@ -14,7 +14,7 @@ mod written;
 use std::path::PathBuf;
 
 use blksched::Span;
-use blksched_lab::live::{Finish, Guard, LiveArm, LivePlan, Place, SETTLE, Saved, conduct, plan};
+use blksched_lab::live::{Finish, Guard, GuardedFigure, LiveArm, LivePlan, Place, SETTLE, Saved, conduct, plan};
 use clap::Args;
 
 use crate::compare::Emit;
@@ -154,6 +154,11 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     // First who gives back, then the tracer's instance, the journal, the first switch: a kill at any moment is covered.
     let watchdog = watchdog::start(&journal.path(&arguments.journal))?;
     let mut machine = files.watched(&devices).map_err(Failure::Outside)?;
+    let needs_each = |guard: &&Guard| !matches!(guard.figure, GuardedFigure::PsiFull(_));
+    if let (true, Some(guard)) = (machine.is_counted(), arguments.abort_if.iter().find(needs_each)) {
+        watchdog.end();
+        return Err(Failure::Input(format!("--abort-if '{guard}': needs each I/O's latency: expected `psi full > …`")));
+    }
     let written = journal.write(&arguments.journal)?;
     let tell = &mut |nth: usize, arm: usize| {
         let of = plan.blocks.len() * arms.len();

@@ -67,18 +67,50 @@ pub struct LiveIo {
     pub waited: Span,
 }
 
+/// What a disk's counters say of a short time, where its I/Os cannot be watched one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LiveCount {
+    /// Their kind; counters do not tell sync writes from others, which are all [`LiveKind::Write`] then.
+    pub kind: LiveKind,
+    /// Requests that were done.
+    pub ios: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// How long they took, all together.
+    pub waited: Span,
+}
+
 /// What one stream of I/O (a process and a kind, or all of a kind) got in one period.
 #[derive(Clone, Debug, Default)]
 pub struct StreamFigures {
-    /// The latencies.
+    /// The latencies of those that were watched.
     pub waits: Histogram,
     /// Bytes done.
     pub bytes: u64,
+    /// How many were only counted, and how long they took, all together.
+    pub counted: (u64, Span),
 }
 
 impl StreamFigures {
     fn add(&mut self, io: &LiveIo) {
         self.waits.record(io.waited);
         self.bytes += u64::from(io.bytes);
+    }
+
+    fn count(&mut self, count: &LiveCount) {
+        self.bytes += count.bytes;
+        self.counted.0 += count.ios;
+        self.counted.1 += count.waited;
+    }
+
+    /// I/Os done.
+    pub fn ios(&self) -> u64 {
+        self.waits.count() + self.counted.0
+    }
+
+    /// Their mean latency \[ns\]; NaN of none.
+    pub fn mean(&self) -> f64 {
+        let watched = if self.waits.is_empty() { 0.0 } else { self.waits.mean() * self.waits.count() as f64 };
+        (watched + self.counted.1.as_ns() as f64) / self.ios() as f64
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blksched::{Instant, Span};
-use blksched_lab::live::{LiveIo, LiveKind, LiveMachine, LiveTick, Place};
+use blksched_lab::live::{LiveCount, LiveIo, LiveKind, LiveMachine, LiveTick, Place};
 use blksched_traces::machine::Machine;
 use blksched_traces::tracefs::{TracefsEvent, TracefsLine, events};
 
@@ -39,15 +39,63 @@ pub(super) struct QueueFiles {
 
 /// What is known of the I/O.
 struct Eyes {
+    seen: Seen,
+    stop: Arc<AtomicBool>,
+    pressure: Option<(Instant, u64)>,
+}
+
+/// How the I/O is seen.
+enum Seen {
+    /// One by one, by the tracer.
+    Traced(Box<TracedIos>),
+    /// By the disks' counters: what they said last.
+    Counted(DiskCounters),
+}
+
+/// The I/Os that the tracer tells.
+struct TracedIos {
     /// Closed before the instance is removed, which cannot be while somebody reads it.
     pipe: File,
     instance: Instance,
-    stop: Arc<AtomicBool>,
     /// The end of a line that is not whole yet.
     rest: Vec<u8>,
     waiting: Waiting,
     done: Vec<LiveIo>,
-    pressure: Option<(Instant, u64)>,
+}
+
+/// Reads and writes of all disks so far, as in `/sys/block/DISK/stat` (the kernel's Documentation/block/stat.rst):
+/// requests, sectors, and milliseconds that they took, all together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct DiskCounters([[u64; 3]; 2]);
+
+impl DiskCounters {
+    fn read(disks: &[PathBuf]) -> Result<DiskCounters, String> {
+        let mut sum = DiskCounters::default();
+        for disk in disks {
+            let path = disk.join("stat");
+            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let one =
+                DiskCounters::parse(&text).ok_or_else(|| format!("{}: not as documented: {text}", path.display()))?;
+            sum.0.as_flattened_mut().iter_mut().zip(one.0.as_flattened()).for_each(|(sum, one)| *sum += one);
+        }
+        Ok(sum)
+    }
+
+    fn parse(text: &str) -> Option<DiskCounters> {
+        let numbers: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
+        let of = |first: usize| Some([*numbers.get(first)?, *numbers.get(first + 2)?, *numbers.get(first + 3)?]);
+        Some(DiskCounters([of(0)?, of(4)?]))
+    }
+
+    /// What has been done since.
+    fn since(&self, before: &DiskCounters) -> Vec<LiveCount> {
+        let kinds = [LiveKind::Read, LiveKind::Write].into_iter().zip(self.0.iter().zip(&before.0));
+        let of = |(kind, (now, before)): (LiveKind, (&[u64; 3], &[u64; 3]))| {
+            let [ios, sectors, ms] = [0, 1, 2].map(|at| now[at].saturating_sub(before[at]));
+            LiveCount { kind, ios, bytes: sectors * 512, waited: Span::from_ms(ms) }
+        };
+        kinds.map(of).collect()
+    }
 }
 
 /// The I/Os that are not done, by their device and their last sector's successor.
@@ -115,19 +163,39 @@ impl QueueFiles {
         QueueFiles { disks, began: std::time::Instant::now(), eyes: None }
     }
 
-    /// The same, and its I/O is watched from now on.
+    /// The same, and its I/O is watched from now on: by the tracer, or if that is denied by the disks' counters.
     pub fn watched(mut self, machine: &Machine) -> Result<QueueFiles, String> {
-        let instance = Instance::open(BUFFER, machine, &["block_bio_queue", "block_rq_complete"])?;
-        let pipe = instance.pipe()?;
-        instance.turn(true)?;
-        let (rest, done, stop) = (Vec::new(), Vec::new(), signals());
-        self.eyes = Some(Eyes { pipe, instance, stop, rest, waiting: Waiting::default(), done, pressure: None });
+        let seen = match TracedIos::of(machine) {
+            Ok(traced) => Seen::Traced(Box::new(traced)),
+            Err(why) => {
+                if self
+                    .disks
+                    .iter()
+                    .any(|disk| fs::read_to_string(disk.join("queue/iostats")).is_ok_and(|on| on.trim() == "0"))
+                {
+                    return Err(format!("{why}; and the disk counts nothing (queue/iostats is 0)"));
+                }
+                crate::output::warn(&format!(
+                    "{why}; so the disk's counters are compared: means and rates of all processes together, no p99"
+                ));
+                Seen::Counted(DiskCounters::read(&self.disks)?)
+            }
+        };
+        self.eyes = Some(Eyes { seen, stop: signals(), pressure: None });
         Ok(self)
+    }
+
+    /// Whether the I/Os are only counted.
+    pub fn is_counted(&self) -> bool {
+        self.eyes.as_ref().is_some_and(|eyes| matches!(eyes.seen, Seen::Counted(_)))
     }
 
     /// How many events did not fit into the kernel's buffers.
     pub fn lost(&self) -> u64 {
-        self.eyes.as_ref().map_or(0, |eyes| eyes.instance.lost())
+        match self.eyes.as_ref().map(|eyes| &eyes.seen) {
+            Some(Seen::Traced(traced)) => traced.instance.lost(),
+            _ => 0,
+        }
     }
 
     /// The file on each disk. An absolute path, which the memory's files have, stands by itself.
@@ -149,16 +217,33 @@ impl QueueFiles {
             in_flight.is_ok_and(|text| text.split_whitespace().all(|number| number == "0"))
         });
         let now = self.time();
-        let Some(eyes) = &mut self.eyes else { return Ok(()) };
-        drain(&mut eyes.pipe, &mut eyes.rest)?;
-        let whole = eyes.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
-        let lines: Vec<u8> = eyes.rest.drain(..whole).collect();
+        match self.eyes.as_mut().map(|eyes| &mut eyes.seen) {
+            Some(Seen::Traced(traced)) => traced.look(is_idle, now),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl TracedIos {
+    /// From now on.
+    fn of(machine: &Machine) -> Result<TracedIos, String> {
+        let instance = Instance::open(BUFFER, machine, &["block_bio_queue", "block_rq_complete"])?;
+        let pipe = instance.pipe()?;
+        instance.turn(true)?;
+        Ok(TracedIos { pipe, instance, rest: Vec::new(), waiting: Waiting::default(), done: Vec::new() })
+    }
+
+    /// Reads what the tracer has; `is_idle`: whether nothing was in flight before that.
+    fn look(&mut self, is_idle: bool, now: Instant) -> Result<(), String> {
+        drain(&mut self.pipe, &mut self.rest)?;
+        let whole = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let lines: Vec<u8> = self.rest.drain(..whole).collect();
         // A line in which events were lost is none of ours.
         for line in events(&lines[..], Path::new("trace_pipe")).flatten() {
-            eyes.done.extend(eyes.waiting.take(line, now));
+            self.done.extend(self.waiting.take(line, now));
         }
         if is_idle {
-            eyes.waiting.0.retain(|_, io| io.seen >= now);
+            self.waiting.0.retain(|_, io| io.seen >= now);
         }
         Ok(())
     }
@@ -211,8 +296,19 @@ impl LiveMachine for QueueFiles {
         let psi_full = before.zip(full).map(|((at, before), full)| {
             full.saturating_sub(before) as f64 / (now.since(at).as_ns().max(1) as f64 / 1e3)
         });
-        let oldest = eyes.waiting.0.values().map(|io| io.seen).min();
-        Ok(LiveTick { done: std::mem::take(&mut eyes.done), oldest, psi_full, stop })
+        let mut tick = LiveTick { psi_full, stop, ..LiveTick::default() };
+        match &mut eyes.seen {
+            Seen::Traced(traced) => {
+                tick.oldest = traced.waiting.0.values().map(|io| io.seen).min();
+                tick.done = std::mem::take(&mut traced.done);
+            }
+            Seen::Counted(before) => {
+                let counters = DiskCounters::read(&self.disks)?;
+                tick.counted = counters.since(before);
+                *before = counters;
+            }
+        }
+        Ok(tick)
     }
 }
 
@@ -271,5 +367,17 @@ mod tests {
         let text =
             "some avg10=0.00 avg60=0.12 avg300=0.75 total=1980592653\nfull avg10=0.00 avg60=0.00 total=603354828\n";
         assert_eq!((full_us(text), full_us("some total=1\n")), (Some(603_354_828), None));
+    }
+
+    #[test]
+    fn counters_are_read_as_documented_and_their_differences_are_what_was_done() {
+        let stat = |reads: &str, writes: &str| format!("{reads} {writes} 0 500 700 3 0 24 0 10 4\n");
+        let before = DiskCounters::parse(&stat("100 5 800 1000", "10 0 160 50")).unwrap();
+        let now = DiskCounters::parse(&stat("150 9 1200 1250", "12 0 176 58")).unwrap();
+        let count = |kind, ios, bytes, ms| LiveCount { kind, ios, bytes, waited: Span::from_ms(ms) };
+        let done = [count(LiveKind::Read, 50, 400 * 512, 250), count(LiveKind::Write, 2, 16 * 512, 8)];
+        assert_eq!(now.since(&before), done);
+        assert_eq!(before.since(&now)[0].ios, 0, "a counter that begins anew");
+        assert_eq!((DiskCounters::parse(""), DiskCounters::parse("1 2 3 x")), (None, None));
     }
 }

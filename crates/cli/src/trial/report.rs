@@ -94,7 +94,7 @@ pub(super) fn sentences(arms: &[LiveArm], sat: &Sitting, lost: u64) -> Vec<Strin
     let LiveVerdict { blocks, main, drift, .. } = &sat.verdict;
     let mut said: Vec<String> = main.iter().map(|one| sentence(one, arms, *blocks)).collect();
     if main.is_empty() {
-        said.push("No verdict: too few I/Os for a p99 in most periods (100 in each are the least).".to_owned());
+        said.push("No verdict: no I/O in most periods.".to_owned());
     }
     said.push(format!("How it ended: {}.", ended(&sat.finish, arms)));
     said.extend(drift.iter().map(|one| {

@@ -140,3 +140,53 @@ fn what_a_loop_device_is_asked_for_is_recorded_and_compared_with_its_defaults() 
     });
     assert_eq!(left, 0, "no instance is left behind");
 }
+
+#[test]
+#[ignore = "root: a loop device and tracefs"]
+fn advice_is_from_a_recording_that_is_kept_and_a_script_leaves_the_same_kind_of_file() {
+    let (disk, out) = (Loop::new(), out_file("advise"));
+    let name = disk.device.strip_prefix("/dev/").unwrap().to_owned();
+    let loaded = |work: &(dyn Fn() + Sync)| {
+        let filename = format!("--filename={}", disk.device);
+        let reader = ["fio", "--name=reader", "--rw=randread", "--bs=4k", "--direct=1", "--runtime=4", "--time_based"];
+        let rest = ["--rate_iops=300", "--thread", "--output=/dev/null", &filename];
+        std::thread::scope(|scope| {
+            let fio = scope.spawn(|| {
+                blksched_testkit::output(Command::new(reader[0]).args(&reader[1..]).args(rest)).expect("fio")
+            });
+            std::thread::sleep(std::time::Duration::from_millis(500));
+            work();
+            assert!(fio.join().expect("fio").status.success());
+        });
+    };
+    let advise = |what: &str| {
+        let words = ["advise", what, "--time", "2s", "--out", &out, "--seeds", "1", "--effort", "0.1", "--json"];
+        let output = blksched(&words);
+        let value = serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON");
+        (value, String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    loaded(&|| {
+        let (value, said) = advise(&disk.device);
+        assert!(said.contains("recording ") && said.contains("no event was lost"), "{said}");
+        assert_eq!(value["disk"]["name"].as_str(), Some(&*name));
+        assert!(value["processes"].as_array().unwrap().iter().any(|one| one["process"] == "fio"), "{value:#}");
+    });
+    let (_, said) = advise(&name);
+    assert!(said.contains("is there already") && !said.contains("no event was lost"), "{said}");
+    let script = out_file("advise-script");
+    let text = done(&["advise", &name, "--time", "2s", "--out", &script, "--print"]);
+    let file = std::env::temp_dir().join(format!("blksched-advise-{}.sh", std::process::id()));
+    fs::write(&file, text).unwrap();
+    loaded(&|| {
+        let ran = blksched_testkit::output(Command::new("sh").arg(&file)).expect("a shell");
+        assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    });
+    let output = blksched(&["advise", &script, "--seeds", "1", "--effort", "0.1", "--json"]);
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (ours, theirs) = (blksched(&["advise", &out, "--seeds", "1", "--effort", "0.1", "--json"]), &value["disk"]);
+    let ours: serde_json::Value = serde_json::from_slice(&ours.stdout).expect("JSON");
+    assert_eq!(&ours["disk"], theirs, "both describe the disk in the same words");
+    assert_eq!(ours["knobs"], value["knobs"]);
+    [&out, &script].into_iter().for_each(|file| fs::remove_file(file).unwrap());
+    fs::remove_file(file).unwrap();
+}

@@ -3,7 +3,7 @@
 use blksched::{Instant, Span};
 
 use super::judge::{PeriodFigures, is_clear};
-use super::{Guard, LiveArm, LiveIo, LiveMachine, LivePlan, LiveVerdict, Look, Place, Saved, judge};
+use super::{Guard, LiveArm, LiveMachine, LivePlan, LiveTick, LiveVerdict, Look, Place, Saved, judge};
 
 /// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,9 +96,14 @@ impl<M: LiveMachine> Conductor<'_, M> {
         let (settled, end) = (begin + self.plan.settle, begin + self.plan.every);
         let held = self.watch(arm, &expected, settled, &mut |_| {})?;
         let mut figures = PeriodFigures::new();
-        self.watch(arm, &expected, end, &mut |io| {
-            for task in [None, Some(io.task.clone())] {
-                figures.entry((task, io.kind)).or_default().add(io);
+        self.watch(arm, &expected, end, &mut |tick| {
+            for io in &tick.done {
+                for task in [None, Some(io.task.clone())] {
+                    figures.entry((task, io.kind)).or_default().add(io);
+                }
+            }
+            for count in tick.counted.iter().filter(|count| count.ios > 0) {
+                figures.entry((None, count.kind)).or_default().count(count);
             }
         })?;
         Ok(held.is_none_or(|oldest| oldest >= begin).then_some(figures))
@@ -132,7 +137,7 @@ impl<M: LiveMachine> Conductor<'_, M> {
         arm: usize,
         expected: &Saved,
         end: Instant,
-        done: &mut dyn FnMut(&LiveIo),
+        done: &mut dyn FnMut(&LiveTick),
     ) -> Result<Option<Instant>, Finish> {
         let mut oldest = None;
         loop {
@@ -161,7 +166,7 @@ impl<M: LiveMachine> Conductor<'_, M> {
                     }
                 }
             }
-            tick.done.iter().for_each(&mut *done);
+            done(&tick);
         }
     }
 }

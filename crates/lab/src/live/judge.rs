@@ -2,10 +2,11 @@
 //!
 //! **Rule** A figure of an arm is compared with the first arm's figure of the same block; Holm's correction is over all
 //! figures of all arms, so that of twenty trials of a setting against itself nineteen find nothing, however many
-//! processes there are. The trial ends early if its main figure (the p99 of the busiest kind that somebody waits for)
-//! has p at most 0.001 for every arm: the boundary of Haybittle and Peto, which leaves the last look at 0.05. Whoever
-//! stops at what looks large sees it larger than it is, so that intervals are then those that the boundary leaves: the
-//! ratios that would not have ended it (a repeated confidence interval).
+//! processes there are. The trial ends early if its main figure (the p99 of the busiest kind that somebody waits for,
+//! its mean where most periods have too few I/Os for one) has p at most 0.001 for every arm: the boundary of Haybittle
+//! and Peto, which leaves the last look at 0.05. Whoever stops at what looks large sees it larger than it is, so that
+//! intervals are then those that the boundary leaves: the ratios that would not have ended it (a repeated confidence
+//! interval).
 //!
 //! **Source** R. Peto et al., "Design and analysis of randomized clinical trials requiring prolonged observation of
 //! each patient", British Journal of Cancer 34 (1976), 585-612; C. Jennison and B. W. Turnbull, "Interim analyses: the
@@ -87,19 +88,15 @@ const RESULTS: [Figure; 3] = [
         let known = period.get(stream).filter(|got| got.waits.count() >= ENOUGH);
         known.map_or(f64::NAN, |got| got.waits.percentile(99.0).as_ms_f64())
     }),
-    ("mean ms", |period, stream, _| {
-        let known = period.get(stream).filter(|got| !got.waits.is_empty());
-        known.map_or(f64::NAN, |got| got.waits.mean() / 1e6)
-    }),
+    ("mean ms", |period, stream, _| period.get(stream).map_or(f64::NAN, |got| got.mean() / 1e6)),
     ("KiB/s", |period, stream, seconds| period.get(stream).map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / seconds)),
 ];
 const MIX: [Figure; 2] = [
     ("KiB per I/O", |period, stream, _| {
-        let known = period.get(stream).filter(|got| !got.waits.is_empty());
-        known.map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / got.waits.count() as f64)
+        period.get(stream).map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / got.ios() as f64)
     }),
     ("share of I/Os", |period, stream, _| {
-        let count = |kind| period.get(&(None, kind)).map_or(0, |got| got.waits.count());
+        let count = |kind| period.get(&(None, kind)).map_or(0, StreamFigures::ios);
         count(stream.1) as f64 / LiveKind::ALL.map(count).iter().sum::<u64>() as f64
     }),
 ];
@@ -120,14 +117,19 @@ pub fn judge(blocks: &[Vec<PeriodFigures>], seconds: f64, look: Look) -> LiveVer
     let contrasts = contrasts(blocks, &streams.iter().collect::<Vec<_>>(), &RESULTS, seconds, look);
     let drift = contrasts_of_mix(blocks, &all, seconds);
     let busiest = main_stream(blocks);
-    let main = contrasts.iter().filter(|one| Some(&one.stream) == busiest.as_ref() && one.figure == "p99 ms");
-    LiveVerdict { blocks: blocks.len(), main: main.cloned().collect(), contrasts, drift }
+    let of = |figure: &'static str| {
+        contrasts.iter().filter(move |one| one.figure == figure).filter(|one| Some(&one.stream) == busiest.as_ref())
+    };
+    // Where I/Os are too few for a p99, or only counted, the mean.
+    let main: Vec<&LiveContrast> = if of("p99 ms").next().is_some() { of("p99 ms") } else { of("mean ms") }.collect();
+    LiveVerdict { blocks: blocks.len(), main: main.into_iter().cloned().collect(), contrasts, drift }
 }
 
 /// Whether it is clear before its time.
 pub fn is_clear(blocks: &[Vec<PeriodFigures>], seconds: f64) -> bool {
     let (Some(stream), true) = (main_stream(blocks), blocks.len() >= FIRST_LOOK) else { return false };
-    let main = contrasts(blocks, &[&stream], &RESULTS[..1], seconds, Look::Last);
+    let by = |figure: usize| contrasts(blocks, &[&stream], &RESULTS[figure..=figure], seconds, Look::Last);
+    let main = Some(by(0)).filter(|by_p99| !by_p99.is_empty()).unwrap_or_else(|| by(1));
     let arms = blocks.first().map_or(0, Vec::len);
     main.len() + 1 == arms && main.iter().all(|one| one.p <= EARLY)
 }
@@ -196,7 +198,7 @@ fn middle(values: &[f64]) -> f64 {
 fn streams(blocks: &[Vec<PeriodFigures>]) -> BTreeSet<Stream> {
     let mut counts: BTreeMap<&Stream, u64> = BTreeMap::new();
     for (stream, got) in blocks.iter().flatten().flatten() {
-        *counts.entry(stream).or_default() += got.waits.count();
+        *counts.entry(stream).or_default() += got.ios();
     }
     let (kinds, mut tasks): (Vec<_>, Vec<_>) = counts.into_iter().partition(|((task, _), _)| task.is_none());
     tasks.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
@@ -209,7 +211,7 @@ fn streams(blocks: &[Vec<PeriodFigures>]) -> BTreeSet<Stream> {
 /// Of the kinds that somebody waits for, that with the most I/Os; of all if there is none.
 fn main_stream(blocks: &[Vec<PeriodFigures>]) -> Option<Stream> {
     let count = |kind: LiveKind| {
-        let of = |period: &PeriodFigures| period.get(&(None, kind)).map_or(0, |got| got.waits.count());
+        let of = |period: &PeriodFigures| period.get(&(None, kind)).map_or(0, StreamFigures::ios);
         blocks.iter().flatten().map(of).sum::<u64>()
     };
     let waited_for = [LiveKind::SyncWrite, LiveKind::Read].into_iter().filter(|kind| count(*kind) > 0);
@@ -220,6 +222,31 @@ fn main_stream(blocks: &[Vec<PeriodFigures>]) -> Option<Stream> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Blocks of two periods in which so many reads were only counted, each of these lengths \[ms\].
+    fn counted(reads: u64, lengths: &[[u64; 2]]) -> Vec<Vec<PeriodFigures>> {
+        let period = |ms: u64| {
+            let mut got = StreamFigures::default();
+            let waited = blksched::Span::from_ms(ms * reads);
+            got.count(&super::super::LiveCount { kind: LiveKind::Read, ios: reads, bytes: reads * 4096, waited });
+            PeriodFigures::from([((None, LiveKind::Read), got)])
+        };
+        lengths.iter().map(|block| block.iter().map(|ms| period(*ms)).collect()).collect()
+    }
+
+    #[test]
+    fn where_ios_are_only_counted_the_mean_decides() {
+        let lengths = [[10, 20], [11, 21], [10, 21], [9, 19], [10, 20], [11, 22], [10, 19], [10, 20]];
+        let verdict = judge(&counted(50, &lengths), 10.0, Look::Last);
+        let [main] = &verdict.main[..] else { panic!("{:?}", verdict.main) };
+        assert!(main.figure == "mean ms" && main.is_proven(), "{main:?}");
+        assert!((main.paired.ratio - 2.0).abs() < 0.1 && (main.base - 10.1).abs() < 0.2, "{main:?}");
+        assert!(verdict.contrasts.iter().all(|one| one.figure != "p99 ms"));
+        assert!(is_clear(&counted(50, &lengths), 10.0) && !is_clear(&counted(50, &lengths[1..]), 10.0));
+        let alike: Vec<[u64; 2]> = lengths.iter().map(|block| [block[0], block[0]]).collect();
+        assert!(!judge(&counted(50, &alike), 10.0, Look::Last).differs());
+        assert!(judge(&counted(0, &lengths), 10.0, Look::Last).main.is_empty(), "nothing was done");
+    }
 
     #[test]
     fn after_an_early_end_the_interval_is_wider_about_the_same_ratio() {

@@ -2,7 +2,7 @@
 
 use blksched::{Instant, Span};
 
-use super::{LiveIo, Place};
+use super::{LiveCount, LiveIo, Place};
 
 /// The machine whose settings take turns.
 pub trait LiveMachine {
@@ -36,6 +36,8 @@ pub trait LiveMachine {
 pub struct LiveTick {
     /// The I/Os that were done.
     pub done: Vec<LiveIo>,
+    /// What was counted, if they cannot be watched.
+    pub counted: Vec<LiveCount>,
     /// The submission of the oldest one that is not.
     pub oldest: Option<Instant>,
     /// The part of the time that PSI calls full.

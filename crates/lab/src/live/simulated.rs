@@ -149,6 +149,7 @@ impl LiveMachine for SimulatedMachine {
             self.values.insert(place, value);
         }
         let oldest = self.hangs.then_some(Instant::ZERO);
-        Ok(LiveTick { done, oldest, psi_full: None, stop: self.stops.take_if(|at| *at <= self.now).is_some() })
+        let stop = self.stops.take_if(|at| *at <= self.now).is_some();
+        Ok(LiveTick { done, oldest, stop, ..LiveTick::default() })
     }
 }
