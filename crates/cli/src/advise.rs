@@ -32,7 +32,7 @@ pub(crate) struct AdviseArguments {
     #[arg(value_name = "DISK|FILE")]
     pub(crate) what: Option<String>,
     /// How long to record
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::scene::some_time)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::trial::some_minutes)]
     pub(crate) time: Span,
     /// Where the recording is kept; if it is there already, it is used, and nothing is recorded
     /// [default: advise-DISK.trace.gz]
@@ -75,7 +75,7 @@ factor of two there is no verdict.
 
 Examples:
   blksched advise sda                                records for a minute, then answers from it
-  blksched advise advise-sda.trace.gz                the same answer again, without root
+  blksched advise advise-sda.trace.gz                from that recording again, without root, on any machine
   blksched advise sda --time 10min --out monday.trace.gz --report monday.html
   blksched advise sda --disk measured.toml --goal 'postgres: p99 read'
   blksched advise sda --print > record-sda.sh        for a machine without blksched
@@ -97,6 +97,10 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
         }
     };
     if arguments.print {
+        let short = what.strip_prefix("/dev/").unwrap_or(what);
+        if short.is_empty() || short.contains(|c: char| !(c.is_ascii_alphanumeric() || "-_!".contains(c))) {
+            return Err(Failure::Input(format!("advise {what} --print: expected a disk's name, as in sda or nvme0n1")));
+        }
         return Ok(output::print(&record::tracefs::commands(&recording(arguments, what)))?);
     }
     let source = Source::of(arguments, what)?;
@@ -110,11 +114,8 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
         false => text::text(&advised, &source.name, &disk, next.as_deref()) + &output::notes(&notes),
     };
     output::print(&text)?;
-    match (advised.advice(), &advised.compared) {
-        (Advice::NoVerdict, None) => {
-            Err(Failure::Outside("no verdict: no model reproduces the recorded latencies".to_owned()))
-        }
-        (Advice::NoVerdict, Some(_)) => Err(Failure::Outside("no verdict: its reason is above".to_owned())),
+    match advised.advice() {
+        Advice::NoVerdict => Err(Failure::Outside("no verdict: its reason is above".to_owned())),
         _ => Ok(()),
     }
 }
@@ -218,7 +219,12 @@ fn advised(arguments: &AdviseArguments, source: &Source, catalogue: &Catalogue) 
 /// The preset of the disk's class, or of several if its class is unknown, and what is fitted to the recording.
 fn offered(source: &Source, device: Option<&Device>, files: &mut WithFitted) -> Result<Vec<ModelOffered>, Failure> {
     let here = source.disk.as_deref().and_then(|disk| files.inner.device(disk));
-    let measured = source.disk.as_deref().and_then(state::measured).filter(|file| file.is_file());
+    let is_of = |file: &PathBuf, disk: &str| {
+        let whose = trial::predicted::identity_here(disk).map(|whose| format!("# of {whose}"));
+        std::fs::read_to_string(file).is_ok_and(|text| text.lines().next().map(str::to_owned) == whose)
+    };
+    let disk = source.disk.as_deref();
+    let measured = disk.and_then(|disk| state::measured(disk).filter(|file| is_of(file, disk)));
     let measured = measured.map(|file| ModelOffered { name: file.display().to_string(), from: ModelFrom::Measured });
     let mut offered: Vec<ModelOffered> = measured.into_iter().chain(models::of_class(device, here)).collect();
     match models::fitted(&source.name) {

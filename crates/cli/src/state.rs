@@ -9,7 +9,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     Some(folder.join("blksched"))
 }
 
-/// The model that was measured of a disk of this machine, whether it is there or not.
+/// Where the model that was measured of a disk of this machine is kept, whether it is there or not.
 pub(crate) fn measured(disk: &str) -> Option<PathBuf> {
     let plain = disk.strip_prefix("/dev/").unwrap_or(disk);
     (!plain.is_empty() && !plain.contains('/')).then_some(())?;

@@ -97,7 +97,7 @@ Exit codes: 0 done; 1 ended by a guard, by a signal or by another's change, not 
 2 not understood, or not a disk for it.";
 
 /// A time, as anywhere else or in minutes.
-fn some_minutes(text: &str) -> Result<Span, String> {
+pub(crate) fn some_minutes(text: &str) -> Result<Span, String> {
     if let Some(minutes) = text.strip_suffix("min") {
         let minutes = minutes.trim().parse::<u64>().ok().filter(|minutes| (1..=100_000).contains(minutes));
         return minutes
@@ -126,6 +126,8 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     if let Some(twice) = disks.iter().enumerate().find(|(nth, disk)| disks[..*nth].contains(disk)) {
         return Err(Failure::Input(format!("trial {name}: {} is named twice", twice.1)));
     }
+    let mut disks = disks;
+    disks.sort_unstable();
     let name = &*disks.join(",");
     let names: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
     let devices = crate::record::machine::read("/".as_ref(), &names).map_err(Failure::Input)?;
@@ -135,9 +137,15 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     let plan = plan(arms.len(), arguments.every, arguments.length, arguments.settle, arguments.seed);
     let plan = plan.map_err(Failure::Input)?;
     let mut files = QueueFiles::of(name);
-    let saved = Saved::read(&mut files).map_err(Failure::Outside)?;
+    let saved = Saved::read_for(&mut files, &arms).map_err(Failure::Outside)?;
+    let only_counted = files.only_counted().map_err(Failure::Outside)?;
+    let needs_each = |guard: &&Guard| !matches!(guard.figure, GuardedFigure::PsiFull(_));
+    if let (Some(why), Some(guard)) = (&only_counted, arguments.abort_if.iter().find(needs_each)) {
+        return Err(Failure::Input(format!("--abort-if '{guard}': expected `psi full > …`: {why}")));
+    }
     let foretold = predicted::of(name);
-    let told = told(name, &arms, &plan, &saved, arguments) + &report::foretold(foretold.as_ref(), &arms);
+    let counted = only_counted.map_or(String::new(), |said| said + "\n");
+    let told = told(name, &arms, &plan, &saved, arguments) + &counted + &report::foretold(foretold.as_ref(), &arms);
     // What is printed for programs or as a file holds nothing else.
     match arguments.json || arguments.emit.is_some() {
         true => output::warn(told.trim_end()),
@@ -154,11 +162,6 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     // First who gives back, then the tracer's instance, the journal, the first switch: a kill at any moment is covered.
     let watchdog = watchdog::start(&journal.path(&arguments.journal))?;
     let mut machine = files.watched(&devices).map_err(Failure::Outside)?;
-    let needs_each = |guard: &&Guard| !matches!(guard.figure, GuardedFigure::PsiFull(_));
-    if let (true, Some(guard)) = (machine.is_counted(), arguments.abort_if.iter().find(needs_each)) {
-        watchdog.end();
-        return Err(Failure::Input(format!("--abort-if '{guard}': needs each I/O's latency: expected `psi full > …`")));
-    }
     let written = journal.write(&arguments.journal)?;
     let tell = &mut |nth: usize, arm: usize| {
         let of = plan.blocks.len() * arms.len();
@@ -234,7 +237,7 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
     );
     let on = |disk: &str| if disk == name { disk::on_it(disk) } else { format!("{disk}: {}", disk::on_it(disk)) };
     text += &format!("On it: {}.\n", name.split(',').map(on).collect::<Vec<_>>().join("; "));
-    if arms.iter().flat_map(|arm| &arm.settings).any(|(place, _)| matches!(place, Place::Memory(_))) {
+    if arms.iter().any(LiveArm::sets_memory) {
         text += "The limits of dirty pages are those of all disks together.\n";
     }
     for guard in &arguments.abort_if {
@@ -244,7 +247,8 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
         let block = |block: &Vec<usize>| block.iter().map(|arm| words[*arm].clone()).collect::<Vec<_>>().join(", ");
         text += &format!("Order: {}.\n", plan.blocks.iter().map(block).collect::<Vec<_>>().join("; "));
         text += "Given back at the end, in this order, where it reads otherwise:\n";
-        for (place, value) in &saved.0 {
+        let is_used = |(place, value): &&(Place, String)| value != "0" || !matches!(place, Place::Memory(_));
+        for (place, value) in saved.0.iter().filter(is_used) {
             text += &format!("  {} = {value}\n", place.path());
         }
     }

@@ -144,7 +144,7 @@ impl AdviceAsked {
             };
             comparison.run(stage, catalogue, &())
         });
-        ModelTried::of(offered, *way, compared.map(|compared| compared.recorded))
+        ModelTried::of((offered, *way), &self.load, compared)
     }
 }
 

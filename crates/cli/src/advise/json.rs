@@ -21,6 +21,7 @@ pub(super) fn text(advised: &Advised, name: &str, next: Option<&str>) -> String 
         "models": advised.models.iter().enumerate().map(|(at, one)| model(one, advised.nearest == Some(at)))
             .collect::<Vec<_>>(),
         "advice": advised.advice().word(),
+        "present": advised.compared.as_ref().and_then(|one| one.contenders.first()).map(|one| one.label()),
         "proposed": advised.proposed(),
         "explained": advised.culprit,
         "next": next,
@@ -40,6 +41,8 @@ fn stream(stream: &WaitingStream) -> Value {
         "completed": stream.waits.count(),
         "latency_mean_ns": is_timed.then(|| stream.waits.mean()),
         "latency_p99_ns": is_timed.then(|| stream.waits.percentile(99.0).as_ns()),
+        "alone": stream.alone.count(),
+        "latency_mean_alone_ns": (!stream.alone.is_empty()).then(|| stream.alone.mean()),
         "meanwhile": stream.served.iter().map(served).collect::<Vec<_>>(),
     })
 }
@@ -54,6 +57,7 @@ fn model(one: &ModelTried, is_nearest: bool) -> Value {
         "from": from,
         "about": about,
         "misses": one.misses.as_ref().ok(),
+        "missed": one.missed,
         "why_not": one.misses.as_ref().err(),
         "means": one.means,
         "replayed": one.replayed.word(),

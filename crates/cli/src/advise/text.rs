@@ -42,7 +42,13 @@ pub(super) fn text(advised: &Advised, name: &str, disk: &str, next: Option<&str>
 fn heading(advised: &Advised, name: &str) -> String {
     let load = &advised.load;
     let what = advised.device.as_ref().map_or_else(|| "a disk that it does not describe".to_owned(), disk);
-    format!("{name}: {what}; {} I/Os in {:.1} s.", load.ios, load.lasts.as_secs_f64())
+    let is_known = advised.device.as_ref().is_some_and(|device| device.word("scheduler").is_some());
+    let assumed = advised.compared.as_ref().and_then(|compared| compared.contenders.first()).filter(|_| !is_known);
+    let assumed = assumed.map_or(String::new(), |one| {
+        format!(" It does not say under which scheduler: {} is assumed (--elevators, the first).", one.label())
+    });
+    let ios = if load.ios == 1 { "one I/O".to_owned() } else { format!("{} I/Os", load.ios) };
+    format!("{name}: {what}; {ios} in {:.1} s.{assumed}", load.lasts.as_secs_f64())
 }
 
 /// "sda (WDC WD40), turns, one hardware queue, under mq-deadline of 6.12"
@@ -88,17 +94,26 @@ fn now(advised: &Advised) -> String {
     let is_timed = load.streams.iter().any(|stream| !stream.waits.is_empty());
     match load.victim() {
         _ if !is_timed => "Recorded: no completions, so nobody's waiting is known.".to_owned(),
-        None => "Recorded: no process waits for another for a fifth of its time.".to_owned(),
+        None => "Recorded: no process that somebody waits for takes much longer beside others.".to_owned(),
         Some(victim) => {
             let served = victim.culprit().expect("a victim has one");
+            let whose = if served.process == victim.process {
+                format!("another {}", served.process)
+            } else {
+                served.process.clone()
+            };
+            let alone = match victim.alone.count() {
+                0..10 => String::new(),
+                some => format!("; {some} of them, beside nobody else's, took {}", time(victim.alone.mean())),
+            };
             format!(
-                "Recorded: {}'s {} took {} on average, {} at p99; for {:.0} % of that time the disk worked for {}'s {}.",
+                "Recorded: {}'s {} took {} on average, {} at p99; of all I/Os that ended meanwhile {:.0} % were others', \
+                 most of them {whose}'s {}{alone}.",
                 victim.process,
                 work(victim.kind),
                 time(victim.waits.mean()),
                 time(victim.waits.percentile(99.0).as_ns() as f64),
-                100.0 * served.of_others,
-                if served.process == victim.process { "another process of that name" } else { &served.process },
+                100.0 * victim.of_others(),
                 work(served.kind)
             )
         }
@@ -107,7 +122,7 @@ fn now(advised: &Advised) -> String {
 
 /// Each process's recorded waiting.
 fn processes(advised: &Advised) -> Table {
-    let columns = ["process", "kind", "I/Os", "MiB/s", "mean", "p99", "meanwhile the disk worked for"];
+    let columns = ["process", "kind", "I/Os", "MiB/s", "mean", "p99", "what ended meanwhile"];
     let mut table = output::words("", &columns.map(|column| (column, column)));
     let seconds = advised.load.lasts.as_secs_f64().max(1e-9);
     for stream in advised.load.streams.iter().take(SHOWN) {
@@ -131,14 +146,14 @@ fn processes(advised: &Advised) -> Table {
     table
 }
 
-/// "cp's writes 83 %, itself 12 %"
+/// "cp's writes 83 %, its own reads 12 %"
 fn meanwhile(stream: &WaitingStream) -> String {
     let named = stream.served.iter().filter(|one| one.part >= TO_NAME).take(NAMED);
     let said = named.map(|one| {
         let whose = match one.process == stream.process {
-            true if one.kind != stream.kind && one.of_others > one.part / 2.0 => "of another of that name, its",
-            true => "its own",
-            false => &format!("{}'s", one.process),
+            true if one.kind != stream.kind && one.of_others > one.part / 2.0 => format!("another {}'s", one.process),
+            true => "its own".to_owned(),
+            false => format!("{}'s", one.process),
         };
         format!("{whose} {} {:.0} %", work(one.kind), 100.0 * one.part)
     });
@@ -148,7 +163,10 @@ fn meanwhile(stream: &WaitingStream) -> String {
 /// Which model answers, and how far each is from the recording.
 fn models(advised: &Advised) -> String {
     let misses = |one: &ModelTried| match &one.misses {
-        Ok(misses) => format!("{} ({}): off by a factor of {misses:.2}", one.offered.name, one.offered.from.word()),
+        Ok(misses) => {
+            let of = one.missed.as_ref().map_or(String::new(), |missed| format!(" in {missed}"));
+            format!("{} ({}): off by a factor of {misses:.2}{of}", one.offered.name, one.offered.from.word())
+        }
         Err(why) => format!("{} ({}): {why}", one.offered.name, one.offered.from.word()),
     };
     let all: Vec<String> = advised.models.iter().map(misses).collect();
@@ -178,14 +196,21 @@ fn refusal(advised: &Advised) -> String {
 }
 
 fn nothing_next(advised: &Advised, disk: &str) -> String {
+    let unranked = advised.compared.as_ref().is_some_and(|compared| compared.verdict.unranked.is_some());
+    let is_near = advised.nearest.is_some_and(|nearest| advised.models[nearest].is_near());
     match &advised.compared {
         Some(compared) if compared.verdict.brief.advice != Advice::NoVerdict => {
             "Next: nothing; `blksched trial` tries another setting under the load that is there (docs/trial.md)."
                 .to_owned()
         }
+        _ if !advised.load.has_completions || unranked && is_near => format!(
+            "Next: record again, longer and with all events (`blksched advise {disk} --time 5min`): what this recording \
+             lacks, no model has."
+        ),
         _ => format!(
             "Next: measure the disk, which only reads from it (`blksched disk measure /dev/{disk} --out my.toml`), and \
-             give --disk my.toml; or try settings under the load that is there (`blksched trial {disk}`)."
+             give --disk my.toml; or try settings under the load that is there, as in `blksched trial {disk} \
+             --elevators none,mq-deadline`."
         ),
     }
 }

@@ -96,7 +96,10 @@ fn keep(path: &str, outcome: &ProbeOutcome) {
         return;
     };
     let half = file.with_extension("half");
-    let kept = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&half, &outcome.toml));
+    // A name may be another disk's after a restart.
+    let whose = name.and_then(crate::trial::predicted::identity_here).unwrap_or_default();
+    let text = format!("# of {whose}\n{}", outcome.toml);
+    let kept = file.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(&half, text));
     match kept.and_then(|()| fs::rename(&half, &file)) {
         Ok(()) => eprintln!("kept as {} for `blksched advise {}`", file.display(), name.unwrap_or_default()),
         Err(error) => eprintln!("note: not kept for `blksched advise`: {}: {error}", file.display()),

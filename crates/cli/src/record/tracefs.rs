@@ -105,6 +105,16 @@ pub(crate) fn remove_of(process: u32) {
     }
 }
 
+/// Whether this process may trace; why not.
+pub(crate) fn available() -> Result<(), String> {
+    let instances = mounted()?.join("instances");
+    let probe = instances.join(format!("{}-probe", name(std::process::id())));
+    match fs::create_dir(&probe) {
+        Ok(()) => fs::remove_dir(&probe).map_err(|error| format!("{}: {error}", probe.display())),
+        Err(error) => Err(format!("{}: {error}", instances.display())),
+    }
+}
+
 /// tracefs's directory; tracefs is mounted if it was not yet.
 fn mounted() -> Result<PathBuf, String> {
     let is_there = |path: &Path| path.join("instances").is_dir();
@@ -194,7 +204,8 @@ pub(crate) fn commands(arguments: &RecordArguments) -> String {
         arguments.max_size
     );
     let _ = writeln!(text, "T={MOUNTED}\n[ -d $T/instances ] || mount -t tracefs nodev $T\nI=$T/instances/blksched");
-    text += "mkdir $I\ntrap 'echo 0 > $I/tracing_on; sleep 1; rmdir $I' EXIT\n";
+    let _ = writeln!(text, "[ ! -e {out} ] || {{ echo {out} is there already: remove it first >&2; exit 1; }}");
+    text += "mkdir $I\ntrap 'exit 130' INT TERM HUP\ntrap 'echo 0 > $I/tracing_on; sleep 1; rmdir $I' EXIT\n";
     let _ = writeln!(text, "echo 0 > $I/tracing_on; echo mono > $I/trace_clock");
     let _ = writeln!(text, "echo {} > $I/buffer_size_kb", u64::from(arguments.buffer) << 10);
     let names = arguments.devices.iter().map(|name| quoted(name.strip_prefix("/dev/").unwrap_or(name)));
@@ -208,8 +219,10 @@ pub(crate) fn commands(arguments: &RecordArguments) -> String {
     text += "FILTER=${FILTER% || }\n";
     let _ = writeln!(text, "for e in {}; do", EVENTS.join(" "));
     text += "  echo \"$FILTER\" > $I/events/block/$e/filter; echo 1 > $I/events/block/$e/enable\ndone\n";
+    // At Ctrl-C the reader ends, and what it has read is packed.
+    text += "echo 1 > $I/tracing_on\n";
     let _ = writeln!(text, "{{ describe; timeout {seconds} cat $I/trace_pipe || true; }} |");
-    let _ = writeln!(text, "  head -c {}M | gzip -1 > {out} &", arguments.max_size);
-    text += "echo 1 > $I/tracing_on\nwait $!\ngrep -h -e overrun $I/per_cpu/cpu*/stats   # events lost: should be 0\n";
+    let _ = writeln!(text, "  (trap '' INT; head -c {}M | gzip -1 > {out})", arguments.max_size);
+    text += "grep -h -e overrun $I/per_cpu/cpu*/stats   # events lost: should be 0\n";
     text
 }

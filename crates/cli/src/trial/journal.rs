@@ -32,6 +32,13 @@ impl Journal {
             _ => Failure::Outside(format!("{}: {error}", path.display())),
         };
         fs::create_dir_all(folder).map_err(outside)?;
+        if let Some(other) = self.in_the_way(folder) {
+            return Err(Failure::Input(format!(
+                "{}: a trial of the same disk, or of the same limits of dirty pages, is under way or was cut off: \
+                 `blksched trial --restore` gives back what was there",
+                other.display()
+            )));
+        }
         let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(outside)?;
         let written = file.write_all(self.text().as_bytes()).and_then(|()| file.sync_all());
         written.and_then(|()| File::open(folder)?.sync_all()).map_err(|error| {
@@ -39,6 +46,25 @@ impl Journal {
             outside(error)
         })?;
         Ok(path)
+    }
+
+    /// Another trial's journal about one of these disks, or about the memory that is common to all.
+    fn in_the_way(&self, folder: &Path) -> Option<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+        let is_one = |path: &PathBuf| {
+            path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("trial-"))
+        };
+        let has_memory = |journal: &Journal| journal.saved.0.iter().any(|(place, _)| matches!(place, Place::Memory(_)));
+        let meets = |path: &PathBuf| {
+            let Ok(Some(other)) = Journal::read(path) else { return false };
+            self.disk.split(',').any(|disk| other.has(disk)) || has_memory(self) && has_memory(&other)
+        };
+        entries.filter(is_one).find(meets)
+    }
+
+    /// Whether it is about this disk.
+    pub fn has(&self, disk: &str) -> bool {
+        self.disk.split(',').any(|own| own == disk)
     }
 
     /// Where it is to be.
@@ -97,6 +123,19 @@ mod tests {
     }
 
     #[test]
+    fn no_two_trials_are_about_one_disk_or_about_the_memory() {
+        let folder = Folder::new();
+        let of = |disk: &str, place: &str| {
+            let saved = Saved(vec![(Place::of_path(place), "20".to_owned())]);
+            Journal { disk: disk.to_owned(), process: 12, saved }.write(&folder).is_ok()
+        };
+        assert!(of("sda,sdb", "nr_requests"));
+        assert!(!of("sdb", "nr_requests") && !of("sda", "nr_requests") && !of("sdb,sdc", "nr_requests"));
+        assert!(of("sdd", "/proc/sys/vm/dirty_ratio"));
+        assert!(!of("sde", "/proc/sys/vm/dirty_ratio") && of("sdf", "nr_requests"));
+    }
+
+    #[test]
     fn half_a_journal_is_none_and_a_wrong_one_is_refused() {
         let text = journal().text();
         for end in 0..text.len() {
@@ -104,5 +143,6 @@ mod tests {
         }
         assert_eq!(Journal::parse(&text.replace("trial 1", "trial 2")), Err(1));
         assert_eq!(Journal::parse(&text.replace("iosched/slice_idle=", "../x=")), Err(5));
+        assert_eq!(Journal::parse(&text.replace("iosched/slice_idle=", "/etc/passwd=")), Err(5));
     }
 }

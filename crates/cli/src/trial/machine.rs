@@ -165,29 +165,27 @@ impl QueueFiles {
 
     /// The same, and its I/O is watched from now on: by the tracer, or if that is denied by the disks' counters.
     pub fn watched(mut self, machine: &Machine) -> Result<QueueFiles, String> {
-        let seen = match TracedIos::of(machine) {
-            Ok(traced) => Seen::Traced(Box::new(traced)),
-            Err(why) => {
-                if self
-                    .disks
-                    .iter()
-                    .any(|disk| fs::read_to_string(disk.join("queue/iostats")).is_ok_and(|on| on.trim() == "0"))
-                {
-                    return Err(format!("{why}; and the disk counts nothing (queue/iostats is 0)"));
-                }
-                crate::output::warn(&format!(
-                    "{why}; so the disk's counters are compared: means and rates of all processes together, no p99"
-                ));
-                Seen::Counted(DiskCounters::read(&self.disks)?)
-            }
+        let seen = match crate::record::tracefs::available() {
+            Ok(()) => Seen::Traced(Box::new(TracedIos::of(machine)?)),
+            Err(_) => Seen::Counted(DiskCounters::read(&self.disks)?),
         };
         self.eyes = Some(Eyes { seen, stop: signals(), pressure: None });
         Ok(self)
     }
 
-    /// Whether the I/Os are only counted.
-    pub fn is_counted(&self) -> bool {
-        self.eyes.as_ref().is_some_and(|eyes| matches!(eyes.seen, Seen::Counted(_)))
+    /// What is to be said of the way in which I/O is seen here, if it is only counted.
+    ///
+    /// # Errors
+    /// If it is not even counted.
+    pub fn only_counted(&self) -> Result<Option<String>, String> {
+        let Err(why) = crate::record::tracefs::available() else { return Ok(None) };
+        let is_off = |disk: &PathBuf| fs::read_to_string(disk.join("queue/iostats")).is_ok_and(|on| on.trim() == "0");
+        if self.disks.iter().any(is_off) {
+            return Err(format!("{why}; and the disk counts nothing (queue/iostats is 0)"));
+        }
+        Ok(Some(format!(
+            "No tracing ({why}): the disk's counters are compared, means and rates of all processes together, no p99."
+        )))
     }
 
     /// How many events did not fit into the kernel's buffers.
@@ -265,9 +263,11 @@ impl LiveMachine for QueueFiles {
     fn write(&mut self, place: &Place, value: &str) -> Result<(), String> {
         // What was submitted before the change is known to be so.
         self.look()?;
-        self.paths(place).iter().try_for_each(|path| {
-            fs::write(path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
-        })
+        // One that fails does not keep the others from it.
+        let write =
+            |path: &PathBuf| fs::write(path, value).map_err(|error| format!("{} = {value}: {error}", path.display()));
+        let failed: Vec<String> = self.paths(place).iter().filter_map(|path| write(path).err()).collect();
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     }
 
     fn knobs(&mut self) -> Vec<String> {

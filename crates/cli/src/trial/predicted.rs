@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::UNIX_EPOCH;
 
 use blksched_lab::Compared;
-use blksched_lab::live::{Foretold, LiveArm, LiveContrast, Sitting};
+use blksched_lab::live::{Foretold, LiveArm, LiveContrast, Sitting, setting};
 use blksched_simulate::reality::so_far;
 use blksched_traces::machine::Device;
 use serde_json::{Value, json};
@@ -21,8 +21,10 @@ pub(crate) struct Prediction {
     model: String,
     /// The class of the model's disk.
     class: String,
-    /// The disk's model, as its kernel says.
-    drive: Option<String>,
+    /// What tells the disk from others.
+    identity: String,
+    /// The setting against which it was predicted.
+    base: String,
     figures: Vec<Foretold>,
 }
 
@@ -34,19 +36,37 @@ pub(super) struct Proven<'a> {
     pub measured: &'a LiveContrast,
 }
 
-/// Keeps what a comparison of this recorded disk predicts, in place of what was predicted of it before.
+/// What tells a disk from others of its name: a name may be another disk's after a restart, or on another machine.
+fn identity(device: &Device) -> String {
+    ["model", "size", "path"].map(|word| device.word(word).unwrap_or("-").replace(char::is_whitespace, "_")).join(" ")
+}
+
+/// The same of the disk that has this name here and now; `None` if there is none.
+pub(crate) fn identity_here(name: &str) -> Option<String> {
+    let machine = crate::record::machine::read("/".as_ref(), &[name.to_owned()]).ok()?;
+    machine.devices.values().next().map(identity)
+}
+
+/// Keeps what a comparison of this recorded disk predicts, in place of what was predicted of it before, if it is a disk
+/// of this machine.
 ///
 /// # Errors
 /// Why there is no place for it.
 pub(crate) fn keep(device: &Device, compared: &Compared) -> Result<(), String> {
     let Some(name) = device.word("name") else { return Ok(()) };
+    let Some(base) = compared.measured.first().map(|base| setting(base)) else { return Ok(()) };
+    let identity = identity(device);
+    if identity_here(name).is_none_or(|here| here != identity) {
+        return Ok(());
+    }
     let figure = |one: &Foretold| json!({ "setting": one.setting, "process": one.process, "figure": one.figure, "ratio": one.ratio });
     let value = json!({
         "schema": "blksched/predicted/1",
         "at": UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_secs()),
         "model": compared.stage.disk.name,
         "class": so_far::kind(&compared.stage.disk.model),
-        "drive": device.word("model"),
+        "identity": identity,
+        "base": base,
         "figures": Foretold::all(compared).iter().map(figure).collect::<Vec<_>>(),
     });
     let file = file(name).ok_or("the prediction is not kept for a trial: neither XDG_STATE_HOME nor HOME is set")?;
@@ -60,9 +80,10 @@ pub(crate) fn keep(device: &Device, compared: &Compared) -> Result<(), String> {
     kept().map_err(|error| format!("the prediction is not kept for a trial: {}: {error}", file.display()))
 }
 
-/// What was predicted of a disk last, if anything was.
+/// What was predicted of a disk last, if anything was, and it is still the same disk.
 pub(super) fn of(disk: &str) -> Option<Prediction> {
-    read(&fs::read_to_string(file(disk)?).ok()?)
+    let prediction = read(&fs::read_to_string(file(disk)?).ok()?)?;
+    identity_here(disk).is_some_and(|here| here == prediction.identity).then_some(prediction)
 }
 
 fn file(disk: &str) -> Option<PathBuf> {
@@ -85,7 +106,8 @@ fn read(text: &str) -> Option<Prediction> {
         at: value["at"].as_u64()?,
         model: word("model")?,
         class: word("class")?,
-        drive: word("drive"),
+        identity: word("identity")?,
+        base: word("base")?,
         figures: value["figures"].as_array()?.iter().filter_map(figure).collect(),
     })
 }
@@ -101,8 +123,17 @@ impl Prediction {
         if blksched_disks::builtin(&self.model).is_ok() { &self.model } else { "a file" }
     }
 
+    /// Whether it was predicted against the setting that the trial's first arm is: the scheduler in use keeps its knobs.
+    pub(super) fn is_against(&self, first: &LiveArm) -> bool {
+        let scheduler = self.base.split(':').next().unwrap_or_default();
+        self.base == first.to_string() || first.settings.is_empty() && first.scheduler == scheduler
+    }
+
     /// The figures that a trial has measured of what was predicted.
     pub(super) fn beside<'a>(&'a self, arms: &[LiveArm], sat: &'a Sitting) -> Vec<Proven<'a>> {
+        if arms.first().is_none_or(|first| !self.is_against(first)) {
+            return Vec::new();
+        }
         let of = |measured: &'a LiveContrast| {
             let setting = arms.get(measured.arm)?.to_string();
             let foretold = self.figures.iter().find(|one| one.is_of(measured, &setting))?;
@@ -139,7 +170,7 @@ impl Prediction {
         let Some(folder) = state_folder().filter(|_| !proven.is_empty()) else { return Ok(()) };
         let file = folder.join("trials.jsonl");
         let line = json!({
-            "disk": disk, "drive": self.drive, "model": self.model, "class": self.class,
+            "disk": disk, "identity": self.identity, "model": self.model, "class": self.class,
             "figures": proven.iter().map(Proven::json).collect::<Vec<_>>(),
         });
         let kept = || -> std::io::Result<()> {
@@ -159,7 +190,7 @@ impl Proven<'_> {
     /// Whether both say that it becomes longer, or both shorter, or that nothing is proven.
     pub(super) fn is_of_one_direction(&self) -> Option<bool> {
         let measured = self.measured;
-        measured.is_proven().then_some((measured.paired.ratio > 1.0) == (self.foretold.ratio > 1.0))
+        measured.is_proven().then_some(is_right(self.foretold.ratio, measured.paired.ratio))
     }
 
     /// For machines.
@@ -179,6 +210,14 @@ impl Proven<'_> {
     }
 }
 
+/// A predicted change that is smaller is none [part of the figure].
+const NO_CHANGE: f64 = 0.05;
+
+/// Whether a proven change was predicted in its direction.
+fn is_right(predicted: f64, measured: f64) -> bool {
+    predicted.ln().abs() >= NO_CHANGE && (predicted > 1.0) == (measured > 1.0)
+}
+
 /// How right predictions have been in trials on this machine, in a sentence; `None` before the first.
 pub(crate) fn so_far_here(class: &str) -> Option<String> {
     said(&fs::read_to_string(state_folder()?.join("trials.jsonl")).ok()?, class)
@@ -189,18 +228,21 @@ fn said(lines: &str, class: &str) -> Option<String> {
     let (mut trials, mut proven, mut right) = (0, 0, 0);
     for line in lines.filter(|line| line["class"] == class) {
         trials += 1;
-        for one in line["figures"].as_array().into_iter().flatten().filter(|one| one["proven"] == true) {
+        // One figure of each setting: all of a trial's hang together.
+        let is_main = |one: &&Value| one["process"].is_null() && one["figure"] == "mean ms" && one["proven"] == true;
+        for one in line["figures"].as_array().into_iter().flatten().filter(is_main) {
             let (Some(predicted), Some(measured)) = (one["predicted_ratio"].as_f64(), one["measured_ratio"].as_f64())
             else {
                 continue;
             };
             proven += 1;
-            right += u32::from((predicted > 1.0) == (measured > 1.0));
+            right += u32::from(is_right(predicted, measured));
         }
     }
     let many = if trials == 1 { "one trial".to_owned() } else { format!("{trials} trials") };
     (trials > 0).then(|| {
-        format!("in {many} on this machine ({class}) {right} of {proven} proven differences were predicted in their direction")
+        format!("in {many} on this machine ({class}) {right} of {proven} proven differences in the mean of all reads were predicted in \
+             their direction")
     })
 }
 
@@ -211,25 +253,29 @@ mod tests {
     #[test]
     fn predictions_so_far_are_counted_by_class_and_direction() {
         let line = |class: &str, predicted: f64, measured: f64, proven: bool| {
-            let figure = json!({ "predicted_ratio": predicted, "measured_ratio": measured, "proven": proven });
+            let figure = json!({ "process": null, "figure": "mean ms", "predicted_ratio": predicted, "measured_ratio": measured,
+                "proven": proven });
             json!({ "class": class, "figures": [figure] }).to_string()
         };
         let lines = [
             line("SSD", 0.5, 0.7, true),
             line("SSD", 0.5, 1.7, true),
             line("SSD", 0.5, 1.7, false),
+            // Predicted not to change.
+            line("SSD", 0.99, 0.7, true),
             line("disk", 0.5, 0.6, true),
             "broken".to_owned(),
         ];
         let text = lines.join("\n");
-        let expected = "in 3 trials on this machine (SSD) 1 of 2 proven differences were predicted in their direction";
+        let expected = "in 4 trials on this machine (SSD) 1 of 3 proven differences in the mean of all reads \
+                        were predicted in their direction";
         assert_eq!(said(&text, "SSD").as_deref(), Some(expected));
         assert_eq!(said(&text, "tape"), None);
     }
 
     #[test]
     fn what_was_kept_is_read_and_damage_is_nothing() {
-        let kept = r#"{"at": 5, "model": "sata-ssd", "class": "SSD", "drive": null, "figures": [
+        let kept = r#"{"at": 5, "model": "sata-ssd", "class": "SSD", "identity": "a b c", "base": "none", "figures": [
             {"setting": "bfq", "process": "db", "figure": "p99 ms", "ratio": 0.25}, {"setting": 3}]}"#;
         let read = |text: &str| super::read(text).map(|prediction| (prediction.model, prediction.figures));
         let figure = Foretold {

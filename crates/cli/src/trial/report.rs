@@ -39,7 +39,7 @@ pub(super) fn kind_of_end(finish: &Finish) -> &'static str {
     }
 }
 
-fn sentence(one: &LiveContrast, arms: &[LiveArm], blocks: usize) -> String {
+pub(super) fn sentence(one: &LiveContrast, arms: &[LiveArm], blocks: usize) -> String {
     let (base, here) = (&arms[0], &arms[one.arm]);
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
     let interval = format!(
@@ -58,6 +58,9 @@ fn sentence(one: &LiveContrast, arms: &[LiveArm], blocks: usize) -> String {
 /// What was predicted of these settings, before the trial begins.
 pub(super) fn foretold(prediction: Option<&Prediction>, arms: &[LiveArm]) -> String {
     let Some(prediction) = prediction else { return String::new() };
+    if !prediction.is_against(&arms[0]) {
+        return format!("{}: not against {}, so nothing of it is compared.\n", prediction.origin(), arms[0]);
+    }
     let of = |arm: &LiveArm| {
         let all = prediction.of_setting(&arm.to_string())?;
         Some(format!("{arm} {all} as against {}", arms[0]))

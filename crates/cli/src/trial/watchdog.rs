@@ -79,7 +79,8 @@ pub(super) fn restore_all(folder: &Path, disk: Option<&str>) -> Result<(), Failu
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let of = |path: &Path| Some(path.file_name()?.to_str()?.strip_prefix("trial-")?.to_owned());
     let mut all: Vec<_> =
-        entries.filter(|path| of(path).is_some_and(|name| disk.is_none_or(|disk| disk == name))).collect();
+        // Of an array's journal any of its members.
+        entries.filter(|path| of(path).is_some_and(|name| disk.is_none_or(|disk| is_about(&name, disk)))).collect();
     all.sort();
     if all.is_empty() {
         return Ok(output::print(&format!("{}: no trial was cut off, nothing to give back\n", folder.display()))?);
@@ -97,6 +98,11 @@ pub(super) fn restore_all(folder: &Path, disk: Option<&str>) -> Result<(), Failu
         }
     }
     failed.into_iter().next().map_or(Ok(()), Err)
+}
+
+/// Whether a journal of this name is about this disk, or about all of these.
+fn is_about(name: &str, asked: &str) -> bool {
+    asked.split(',').all(|disk| name.split(',').any(|own| own == disk.trim().trim_start_matches("/dev/")))
 }
 
 /// Whether this process is one of ours.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use blksched_lab::live::{LiveArm, LiveContrast, LivePlan, Sitting};
+use blksched_lab::live::{Finish, LiveArm, LiveContrast, LivePlan, Sitting};
 use blksched_traces::machine::Machine;
 use serde_json::{Map, Value, json};
 
@@ -58,16 +58,31 @@ impl TrialReport<'_> {
                 // An array's members are of one kind, and the file is for the first.
                 let first = self.disk.split(',').next().unwrap_or(self.disk);
                 let target = EmitTarget::of_disk(first, default)?;
-                emit::of_trial(what, &report::sentences(self.arms, self.sat, self.lost), self.better(), &target)
+                emit::of_trial(what, &self.evidence(), self.better(), &target)
             }
             (false, None) => report::text(self),
         };
         Ok(output::print(&text)?)
     }
 
-    /// The setting that is proven to be better in the main figure, the best of several; `None` if none is.
+    /// What speaks for the setting, and everything that was proven against it.
+    fn evidence(&self) -> Vec<String> {
+        let mut lines = report::sentences(self.arms, self.sat, self.lost);
+        let main = &self.sat.verdict.main;
+        let others = self.sat.verdict.contrasts.iter().filter(|one| one.is_proven() && !main.contains(one));
+        lines.extend(others.map(|one| report::sentence(one, self.arms, self.sat.verdict.blocks)));
+        lines
+    }
+
+    /// The setting that is proven to be better in the main figure, the best of several; `None` if none is. One that a
+    /// guard has ended, or that did not meet the same load, is not.
     fn better(&self) -> Option<&LiveArm> {
-        let main = self.sat.verdict.main.iter().filter(|one| one.is_proven() && one.paired.ratio < 1.0);
+        let is_out = |arm: usize| {
+            matches!(self.sat.finish, Finish::Guarded(_, guarded) if guarded == arm)
+                || self.sat.verdict.drift.iter().any(|one| one.arm == arm)
+        };
+        let main =
+            self.sat.verdict.main.iter().filter(|one| one.is_proven() && one.paired.ratio < 1.0 && !is_out(one.arm));
         let best = main.min_by(|a, b| a.paired.ratio.total_cmp(&b.paired.ratio))?;
         self.arms.get(best.arm)
     }

@@ -58,7 +58,7 @@ fn a_storm_of_writes_is_named() {
     let folder = Folder::new();
     let (code, said) = advised(&[&recording(&folder, WRITE_STORM), "--disk", "hdd-7200"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("Recorded: db's reads took") && said.contains("worked for storm's sync writes."), "{said}");
+    assert!(said.contains("Recorded: db's reads took") && said.contains("most of them storm's sync writes"), "{said}");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn a_recording_that_tells_no_priorities_says_so_beside_its_answer() {
     let trace = recording_under("none", &folder, PRIORITIES);
     let (code, said) = advised(&[&trace, "--disk", "hdd-7200", "--elevators", "none,mq-deadline,bfq"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("Recorded: db's reads") && said.contains("the disk worked for scrub's reads."), "{said}");
+    assert!(said.contains("Recorded: db's reads") && said.contains("most of them scrub's reads."), "{said}");
     assert!(said.contains("Use bfq: db") && said.contains("--elevators none,bfq --every"), "{said}");
     assert!(said.contains("note:") && said.contains("the trace tells no priorities: all are normal"), "{said}");
 }
@@ -77,7 +77,7 @@ fn where_nothing_is_wrong_nothing_is_proposed() {
     let folder = Folder::new();
     let (code, said) = advised(&[&recording(&folder, ALONE), "--disk", "hdd-7200"]);
     assert_eq!(code, Some(0), "{said}");
-    assert!(said.contains("Recorded: no process waits for another for a fifth of its time."), "{said}");
+    assert!(said.contains("Recorded: no process that somebody waits for takes much longer beside others."), "{said}");
     assert!(said.contains("Keep mq-deadline") && said.contains("Next: nothing;"), "{said}");
 }
 
@@ -124,11 +124,46 @@ pub fn recorded(lost: u64) -> String {
 #[test]
 fn a_recording_with_losses_ranks_nothing_and_says_so() {
     let folder = Folder::new();
-    let file = folder.written("lost.txt", recorded(900));
+    let file = folder.written("damaged.txt", recorded(900));
     let (code, said) = advised(&[file.to_str().expect("UTF-8"), "--disk", "hdd-7200"]);
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("lost"), "{said}");
-    assert!(said.contains("Next: measure the disk") && !said.contains("Next, the proof"), "{said}");
+    assert!(said.contains("events were lost") || said.contains("was lost"), "{said}");
+    assert!(said.contains("Next: record again") && !said.contains("Next, the proof"), "{said}");
+}
+
+/// A reader whose few reads take half a second beside a backup that does not notice: on the model they take as long as
+/// any.
+#[test]
+fn a_model_that_misses_the_one_who_suffers_gives_no_verdict() {
+    let mut text: String =
+        recorded(0).lines().filter(|line| line.starts_with('#')).map(|line| format!("{line}\n")).collect();
+    let mut lines: Vec<(u64, String)> = Vec::new();
+    let mut io = |begin: u64, took: u64, sector: u64, name: &str| {
+        let line = |time: u64, event: &str, rest: String| {
+            let text =
+                format!("  {name} [000] ..... {}.{:06}: {event}: 8,0 R {rest}\n", time / 1_000_000, time % 1_000_000);
+            (time, text)
+        };
+        lines.push(line(
+            begin,
+            "block_bio_queue",
+            format!("{sector} + 8 [{}]", name.trim_end_matches(['-', '1', '2'])),
+        ));
+        lines.push(line(begin + took, "block_rq_complete", format!("() {sector} + 8 be,0,4 [0]")));
+    };
+    for nth in 0..2_000_u64 {
+        io(nth * 10_000, 5_000, nth * 7_777_777 % 7_000_000_000 / 8 * 8, "backup-2");
+    }
+    for nth in 0..18_u64 {
+        io(nth * 1_000_000 + 3_000, 500_000, nth * 123_456_789 % 7_000_000_000 / 8 * 8 + 8, "db-1");
+    }
+    lines.sort();
+    text.extend(lines.into_iter().map(|(_, line)| line));
+    let folder = Folder::new();
+    let file = folder.written("tail.txt", text);
+    let (code, said) = advised(&[file.to_str().expect("UTF-8"), "--disk", "hdd-7200"]);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("No verdict") && said.contains("in db's reads"), "{said}");
 }
 
 #[test]
@@ -170,6 +205,9 @@ fn what_is_neither_a_disk_nor_a_recording_is_refused_with_what_would_be() {
     let trace = recording(&folder, ALONE);
     assert!(refused(&[&trace, "--disk", "hdd-72"]).contains("did you mean `hdd-7200`?"));
     assert!(refused(&[&trace, "--elevators", "mq-deadlin"]).contains("mq-deadline"));
+    assert!(refused(&[&trace, "--print"]).contains("expected a disk's name"));
+    let output = printed(&["advise", "sda", "--time", "10min", "--print"], 120);
+    assert!(String::from_utf8_lossy(&output.stdout).contains("timeout 600 cat"), "the example of --help");
 }
 
 #[test]

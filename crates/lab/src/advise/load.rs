@@ -1,9 +1,9 @@
 //! What a recording says without any model: how long each process waited, and for whom the disk worked meanwhile.
 //!
-//! **Rule** From one completion to the next the disk is taken to have worked for the process whose I/O the later one
-//! ends, as a disk with one command at a time does; of several at a time it is the share in which it ends them. Every
-//! I/O that waits in that time waits for that process. So an I/O's time is divided without a rest among those whose
-//! I/Os ended meanwhile, itself among them.
+//! **Rule** What ended while an I/O waited, itself included, is counted by whose it was; a stream's parts are those of
+//! its I/Os, each weighted by how long it waited. That is what happened, not whose fault it was: on a drive that works on
+//! many at a time the others may have harmed nobody. So beside it stands how long those took during which nothing of
+//! others ended, and who took hardly longer beside others is not named.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +19,15 @@ use crate::live::LiveKind;
 use crate::scene::Word;
 
 /// So many processes and kinds are told apart; those that come later count as one process.
-const MOST_STREAMS: usize = 512;
-/// A process that waits for another for less of its time than this does not wait for it to speak of.
+const MOST_STREAMS: usize = 128;
+/// Of so many I/Os in flight it is known what ended meanwhile; of more, only how long they took.
+const MOST_FOLLOWED: usize = 1 << 16;
+/// Where others' I/Os are a smaller part of what ended meanwhile, they are nothing to speak of.
 const TO_SPEAK_OF: f64 = 0.2;
+/// Who takes less than so many times as long beside others as without them is not harmed to speak of.
+const HARMED: f64 = 1.5;
+/// A mean of fewer I/Os without others says little.
+const ENOUGH: u64 = 10;
 /// What processes are called that have no name of their own here.
 const OTHERS: &str = "others";
 
@@ -38,16 +44,18 @@ pub struct WaitingStream {
     pub bytes: u64,
     /// The latencies of those whose end was recorded, from submission to completion.
     pub waits: Histogram,
-    /// For whom the disk worked while they waited, the greatest part first; the parts add up to 1.
+    /// The latencies of those during which nothing of other processes ended.
+    pub alone: Histogram,
+    /// What ended while they waited, the greatest part first; the parts add up to 1.
     pub served: Vec<Served>,
 }
 
-/// A part of the time that I/Os waited.
+/// A part of what ended while I/Os waited.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Served {
-    /// The process for which the disk worked.
+    /// Whose it was.
     pub process: String,
-    /// What it did.
+    /// Its kind.
     pub kind: LiveKind,
     /// The part, 0 to 1.
     pub part: f64,
@@ -76,17 +84,28 @@ impl WaitingStream {
         self.kind != LiveKind::Write
     }
 
-    /// The other process that it waited for longest, with other work than its own or of another name; `None` if that is
-    /// no part to speak of. Processes that do the same are taken for one program.
+    /// Those of others, with other work than its own or of another name. Processes that do the same are taken for one
+    /// program.
+    fn others(&self) -> impl Iterator<Item = &Served> {
+        self.served.iter().filter(|one| (&one.process, one.kind) != (&self.process, self.kind))
+    }
+
+    /// The part of others in what ended meanwhile, 0 to 1.
+    pub fn of_others(&self) -> f64 {
+        self.others().map(|one| one.of_others).sum()
+    }
+
+    /// The other process with the greatest part; `None` if all of them have no part to speak of, or it takes hardly
+    /// longer beside them.
     pub fn culprit(&self) -> Option<&Served> {
-        let is_like = |one: &&Served| one.process == self.process && one.kind == self.kind;
-        let others = self.served.iter().filter(|one| !is_like(one) && one.of_others >= TO_SPEAK_OF);
+        let is_harmed = self.alone.count() < ENOUGH || self.waits.mean() >= HARMED * self.alone.mean();
+        let others = self.others().filter(|_| is_harmed && self.of_others() >= TO_SPEAK_OF);
         others.max_by(|a, b| a.of_others.total_cmp(&b.of_others))
     }
 
-    /// How long its I/Os waited for another \[ns\].
+    /// How long its I/Os waited in all, by the part of others \[ns\].
     fn suffered(&self) -> f64 {
-        self.culprit().map_or(0.0, |one| one.of_others) * self.waits.mean() * self.waits.count() as f64
+        self.of_others() * self.waits.mean() * self.waits.count() as f64
     }
 }
 
@@ -115,8 +134,7 @@ impl RecordedLoad {
         Ok(reader.finish(stream.names()))
     }
 
-    /// Of those that somebody waits for, the one that lost most time to another; `None` if none lost a fifth of its
-    /// time.
+    /// Of those that somebody waits for, the one that waited longest beside others; `None` if none did to speak of.
     pub fn victim(&self) -> Option<&WaitingStream> {
         let awaited = self.streams.iter().filter(|stream| stream.is_awaited() && stream.culprit().is_some());
         awaited.max_by(|a, b| a.suffered().total_cmp(&b.suffered()))
@@ -127,6 +145,8 @@ impl RecordedLoad {
 struct WaitingIo {
     stream: usize,
     since: u64,
+    /// How many of each stream had ended before; `None` of too many in flight.
+    before: Option<Box<[u64]>>,
 }
 
 /// Adds up the events.
@@ -135,9 +155,9 @@ struct Reader {
     /// By process and kind.
     places: BTreeMap<(u32, LiveKind), usize>,
     sums: Vec<StreamSum>,
+    /// How many of each stream have ended.
+    ended: Vec<u64>,
     open: InFlightIos<WaitingIo>,
-    /// The streams with I/Os in flight.
-    waiting: Vec<usize>,
     first: Option<u64>,
     last: u64,
     reach: u64,
@@ -148,66 +168,53 @@ struct StreamSum {
     ios: u64,
     bytes: u64,
     waits: Histogram,
-    in_flight: u32,
-    /// The time its I/Os in flight have waited since the last completion \[ns\].
-    pending: u64,
-    /// The time they waited for each stream \[ns\].
-    served: Vec<u64>,
+    alone: Histogram,
+    /// What ended meanwhile: of each stream, weighted by the time of each wait \[ns\].
+    served: Vec<f64>,
 }
 
 impl Reader {
     fn take(&mut self, event: &TraceEvent) {
+        self.first.get_or_insert(event.time);
+        self.last = self.last.max(event.time);
         match event.what {
             TraceAction::Queue => {
-                self.pass(event.time);
                 let at = self.place(event);
                 let sum = &mut self.sums[at];
                 sum.ios += 1;
                 sum.bytes += u64::from(event.sectors) * 512;
                 self.reach = self.reach.max(event.start.saturating_add(event.sectors.into()));
-                if sum.in_flight == 0 {
-                    self.waiting.push(at);
-                }
-                sum.in_flight += 1;
-                self.open.add(event, WaitingIo { stream: at, since: event.time });
+                let before = (self.open.len() < MOST_FOLLOWED).then(|| self.ended.clone().into_boxed_slice());
+                self.open.add(event, WaitingIo { stream: at, since: event.time, before });
             }
-            TraceAction::Complete => {
-                self.pass(event.time);
-                self.complete(event);
-            }
+            TraceAction::Complete => self.complete(event),
             TraceAction::Request(_) | TraceAction::Plug | TraceAction::Unplug => {}
         }
-    }
-
-    /// Time goes by for all that wait.
-    fn pass(&mut self, now: u64) {
-        self.first.get_or_insert(now);
-        let gone = now.saturating_sub(self.last);
-        for &at in &self.waiting {
-            let sum = &mut self.sums[at];
-            sum.pending += gone * u64::from(sum.in_flight);
-        }
-        self.last = self.last.max(now);
     }
 
     fn complete(&mut self, event: &TraceEvent) {
         let mut ended: Vec<WaitingIo> = Vec::new();
         self.open.complete(event, |io| ended.push(io));
-        // What nobody here submitted was in flight when the recording began: its time is nobody's.
-        let Some(owner) = ended.first().map(|io| io.stream) else { return };
-        for &at in &self.waiting {
-            let sum = &mut self.sums[at];
-            if sum.served.len() <= owner {
-                sum.served.resize(owner + 1, 0);
-            }
-            sum.served[owner] += std::mem::take(&mut sum.pending);
+        for io in &ended {
+            self.ended[io.stream] += 1;
         }
         for io in ended {
+            let waited = event.time.saturating_sub(io.since);
+            self.sums[io.stream].waits.record(Span::from_ns(waited));
+            let Some(before) = io.before else { continue };
+            let of = |nth: usize| self.ended[nth] - before.get(nth).copied().unwrap_or(0);
+            let own = self.sums[io.stream].key.0;
+            let all: u64 = (0..self.ended.len()).map(of).sum();
+            let others: u64 = (0..self.ended.len()).filter(|nth| self.sums[*nth].key.0 != own).map(of).sum();
+            let parts: Vec<(usize, u64)> =
+                (0..self.ended.len()).map(|nth| (nth, of(nth))).filter(|(_, count)| *count > 0).collect();
             let sum = &mut self.sums[io.stream];
-            sum.waits.record(Span::from_ns(event.time.saturating_sub(io.since)));
-            sum.in_flight -= 1;
-            if sum.in_flight == 0 {
-                self.waiting.retain(|at| *at != io.stream);
+            sum.served.resize(self.ended.len(), 0.0);
+            for (nth, count) in parts {
+                sum.served[nth] += waited as f64 * count as f64 / all as f64;
+            }
+            if others == 0 {
+                sum.alone.record(Span::from_ns(waited));
             }
         }
     }
@@ -221,14 +228,17 @@ impl Reader {
         // The last places are for all that come late.
         let key = if self.sums.len() + LiveKind::ALL.len() < MOST_STREAMS { key } else { (u32::MAX, kind) };
         *self.places.entry(key).or_insert_with(|| {
-            let (ios, bytes, in_flight, pending) = (0, 0, 0, 0);
-            self.sums.push(StreamSum { key, ios, bytes, waits: Histogram::new(), in_flight, pending, served: vec![] });
+            let (waits, alone) = (Histogram::new(), Histogram::new());
+            self.sums.push(StreamSum { key, ios: 0, bytes: 0, waits, alone, served: Vec::new() });
+            self.ended.push(0);
             self.sums.len() - 1
         })
     }
 
     fn finish(self, names: &BTreeMap<u32, String>) -> RecordedLoad {
         let name = |(pid, _): (u32, LiveKind)| match (names.get(&pid), pid) {
+            // A kernel's worker has a name that nobody chose.
+            (Some(name), _) if name.starts_with("kworker/") => "kworker".to_owned(),
             (Some(name), _) => name.clone(),
             (None, u32::MAX) => OTHERS.to_owned(),
             (None, pid) => format!("process {pid}"),
@@ -239,17 +249,17 @@ impl Reader {
         let ios = self.sums.iter().map(|sum| sum.ios).sum();
         for (sum, key) in self.sums.into_iter().zip(&keys) {
             let (process, kind) = key.clone();
-            let (waits, served) = (Histogram::new(), Vec::new());
-            let (stream, parts) = by_name
-                .entry(key.clone())
-                .or_insert_with(|| (WaitingStream { process, kind, ios: 0, bytes: 0, waits, served }, BTreeMap::new()));
+            let (waits, alone, served) = (Histogram::new(), Histogram::new(), Vec::new());
+            let stream = WaitingStream { process, kind, ios: 0, bytes: 0, waits, alone, served };
+            let (stream, parts) = by_name.entry(key.clone()).or_insert_with(|| (stream, BTreeMap::new()));
             stream.ios += sum.ios;
             stream.bytes += sum.bytes;
             stream.waits.merge(&sum.waits);
-            for (owner, ns) in sum.served.into_iter().enumerate().filter(|(_, ns)| *ns > 0) {
+            stream.alone.merge(&sum.alone);
+            for (owner, ns) in sum.served.into_iter().enumerate().filter(|(_, ns)| *ns > 0.0) {
                 let (all, others) = parts.entry(keys[owner].clone()).or_default();
                 *all += ns;
-                *others += if pids[owner] == sum.key.0 { 0 } else { ns };
+                *others += if pids[owner] == sum.key.0 { 0.0 } else { ns };
             }
         }
         let mut streams: Vec<WaitingStream> = by_name.into_values().map(divided).collect();
@@ -262,17 +272,17 @@ impl Reader {
     }
 }
 
-/// For whom the disk worked, how long, and of that for other processes \[ns\].
-type PartsOfTime = BTreeMap<(String, LiveKind), (u64, u64)>;
+/// What ended meanwhile, weighted by the time of each wait, and of that what was of other processes \[ns\].
+type PartsOfTime = BTreeMap<(String, LiveKind), (f64, f64)>;
 
 /// The stream with the parts of its time.
 fn divided((mut stream, parts): (WaitingStream, PartsOfTime)) -> WaitingStream {
-    let all = parts.values().map(|(all, _)| all).sum::<u64>() as f64;
-    let of = |((process, kind), (part, others)): ((String, LiveKind), (u64, u64))| Served {
+    let all = parts.values().map(|(all, _)| all).sum::<f64>();
+    let of = |((process, kind), (part, others)): ((String, LiveKind), (f64, f64))| Served {
         process,
         kind,
-        part: part as f64 / all,
-        of_others: others as f64 / all,
+        part: part / all,
+        of_others: others / all,
     };
     stream.served = parts.into_iter().map(of).collect();
     stream.served.sort_by(|a, b| b.part.total_cmp(&a.part));
@@ -306,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_a_waiting_read_goes_to_those_whose_ios_end_meanwhile() {
+    fn what_ended_while_a_read_waited_is_counted_by_whose_it_was() {
         let (queue, complete) = (TraceAction::Queue, TraceAction::Complete);
         // The writes were there first and end at 400 and 900; the read came at 100 and ends at 1000.
         let load = load(&[
@@ -320,15 +330,42 @@ mod tests {
         assert_eq!((load.ios, load.lasts, load.reach, load.has_completions), (3, Span::from_ns(1000), 308, true));
         let victim = load.victim().unwrap();
         assert_eq!((victim.process.as_str(), victim.kind, victim.ios, victim.bytes), ("db", LiveKind::Read, 1, 4096));
-        // 900 ns: 800 until the last write ended, and 100 of its own.
+        // Two writes and itself.
         let parts: Vec<(&str, f64)> = victim.served.iter().map(|one| (one.process.as_str(), one.part)).collect();
-        assert_eq!(parts, [("cp", 8.0 / 9.0), ("db", 1.0 / 9.0)]);
+        assert_eq!(parts, [("cp", 2.0 / 3.0), ("db", 1.0 / 3.0)]);
         assert_eq!(victim.culprit().unwrap().kind, LiveKind::Write);
-        assert_eq!(victim.served.iter().map(|one| one.of_others).collect::<Vec<_>>(), [8.0 / 9.0, 0.0]);
+        assert_eq!(victim.served.iter().map(|one| one.of_others).collect::<Vec<_>>(), [2.0 / 3.0, 0.0]);
+        assert_eq!(victim.alone.count(), 0);
         // Two processes of one name are one: 400 + 900.
         let cp = load.streams.iter().find(|stream| stream.process == "cp").unwrap();
         assert_eq!((cp.ios, cp.waits.count(), cp.waits.mean()), (2, 2, 650.0));
         assert!(cp.culprit().is_none(), "it waited for itself");
+    }
+
+    #[test]
+    fn who_takes_as_long_without_others_is_not_harmed_and_an_end_that_is_missing_changes_nothing() {
+        let (queue, complete) = (TraceAction::Queue, TraceAction::Complete);
+        let beside = |long: u64| {
+            // The end of the first I/O is missing.
+            let mut events = vec![event(0, queue, 1, Op::Read, 0)];
+            for nth in 1..101_u64 {
+                let (at, place) = (nth * 100_000, nth * 8);
+                // Every second read has three writes beside it, and takes as long as said.
+                let took = if nth % 2 == 0 { long } else { 1_000 };
+                events.push(event(at, queue, 1, Op::Read, place));
+                for write in (0..3).filter(|_| nth % 2 == 0) {
+                    events.push(event(at + 10, queue, 2, Op::Write, 1_000_000 + 100 * nth + 10 * write));
+                    events.push(event(at + 20, complete, 0, Op::Write, 1_000_000 + 100 * nth + 10 * write));
+                }
+                events.push(event(at + took, complete, 0, Op::Read, place));
+            }
+            load(&events)
+        };
+        let harmed = beside(9_000);
+        let victim = harmed.victim().unwrap();
+        assert_eq!((victim.waits.mean(), victim.alone.mean(), victim.alone.count()), (5_000.0, 1_000.0, 50));
+        assert!(victim.of_others() > 0.6 && victim.of_others() < 0.75, "{}", victim.of_others());
+        assert!(beside(1_200).victim().is_none());
     }
 
     #[test]

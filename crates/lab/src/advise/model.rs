@@ -1,7 +1,13 @@
 //! Models that may be the recorded disk's, each held against the recorded latencies.
 
+use blksched_measure::Work;
+
+use super::load::{RecordedLoad, WaitingStream};
+use crate::compare::Compared;
 use crate::error::Error;
-use crate::verdict::recorded::RecordedComparison;
+use crate::live::LiveKind;
+use crate::runs::measured::Measured;
+use crate::verdict::recorded::IN_MEMORY;
 
 /// Where a model comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,15 +98,18 @@ pub struct ModelTried {
     pub offered: ModelOffered,
     /// When the I/Os were submitted, of the ways that are possible the one by which it misses least.
     pub replayed: Replayed,
-    /// The greatest factor by which a direction's mean latency differs, from 1; or why there is none.
+    /// The greatest factor by which a mean latency differs, from 1: of all reads, of all writes, or of a process that
+    /// waits much; or why there is none.
     pub misses: Result<f64, String>,
+    /// Which mean that is: `all reads`, `db's reads`.
+    pub missed: Option<String>,
     /// Recorded and simulated means, in words.
     pub means: Option<String>,
 }
 
 /// How many times nearer a model has to be that was fitted to this very recording, to be taken instead of one that was
 /// not. FIT, by judgement: what is fitted misses what it was fitted to by little, whatever it is, and knows nothing of
-/// what the recorded load did not ask for. Only the choice between two near models hangs on it.
+/// what the recorded load did not ask for. Only the choice between near models hangs on it.
 const HEAD_START: f64 = 1.25;
 
 /// A model that is off by a greater factor is another disk.
@@ -109,19 +118,28 @@ pub const NEAR: f64 = 2.0;
 impl ModelTried {
     /// From a run of it.
     pub(super) fn of(
-        offered: &ModelOffered,
-        replayed: Replayed,
-        run: Result<Option<RecordedComparison>, Error>,
+        (offered, replayed): (&ModelOffered, Replayed),
+        load: &RecordedLoad,
+        run: Result<Compared, Error>,
     ) -> ModelTried {
-        let (misses, means) = match run {
-            Ok(Some(recorded)) => (Ok(recorded.worst()), Some(recorded.brief())),
-            Ok(None) => {
-                let why = "the recording has no completions, so no model can be held against it";
-                (Err(why.to_owned()), None)
+        let offered = offered.clone();
+        let failed = |why: String| (Err(why), None, None);
+        let (misses, missed, means) = match run {
+            Ok(Compared { recorded: Some(recorded), measured, .. }) => {
+                let of_all = recorded.rows.iter().filter(|row| row.recorded.mean.max(row.simulated) > IN_MEMORY);
+                let of_all = of_all.map(|row| (format!("all {}s", row.word), row.recorded.mean, row.simulated));
+                let each = measured.first().map_or_else(Vec::new, |measured| by_process(load, measured));
+                let far = |was: f64, is: f64| (is / was).max(was / is.max(f64::MIN_POSITIVE));
+                let all = of_all.chain(each).map(|(whose, was, is)| (whose, far(was, is)));
+                match all.max_by(|a, b| a.1.total_cmp(&b.1)) {
+                    Some((whose, far)) => (Ok(far), Some(whose), Some(recorded.brief())),
+                    None => failed("all I/Os ended in memory, of which no model of a disk says anything".to_owned()),
+                }
             }
-            Err(error) => (Err(error.to_string()), None),
+            Ok(_) => failed("the recording has no completions, so no model can be held against it".to_owned()),
+            Err(error) => failed(error.to_string()),
         };
-        ModelTried { offered: offered.clone(), replayed, misses, means }
+        ModelTried { offered, replayed, misses, missed, means }
     }
 
     /// Its miss as something to be sorted by; no figure is behind any.
@@ -140,12 +158,48 @@ impl ModelTried {
     }
 }
 
-/// The one that misses least; one that was fitted to the recording if it misses much less.
+/// The one that misses least; of several near ones, one that was fitted to the recording only if it misses much less.
 pub(super) fn nearest(models: &[ModelTried]) -> Option<usize> {
-    let handicap = |one: &ModelTried| if matches!(one.offered.from, ModelFrom::Fitted(_)) { HEAD_START } else { 1.0 };
-    let of = |(at, one): (usize, &ModelTried)| Some((at, *one.misses.as_ref().ok()? * handicap(one)));
-    let misses = models.iter().enumerate().filter_map(of);
+    let is_fitted = |one: &ModelTried| matches!(one.offered.from, ModelFrom::Fitted(_));
+    let any_near = models.iter().any(ModelTried::is_near);
+    let handicap = |one: &ModelTried| if any_near && is_fitted(one) { HEAD_START } else { 1.0 };
+    let asked = models.iter().enumerate().filter(|(_, one)| !any_near || one.is_near());
+    let misses = asked.filter_map(|(at, one)| Some((at, *one.misses.as_ref().ok()? * handicap(one))));
     misses.min_by(|a, b| a.1.total_cmp(&b.1)).map(|(at, _)| at)
+}
+
+/// A process with fewer I/Os has no mean to speak of.
+const ENOUGH: u64 = 10;
+/// Only processes count that wait for this part of all waiting, or more.
+const MUCH: f64 = 0.05;
+
+/// Of processes that wait much: whose I/Os, their recorded mean, and the simulated one \[ns\].
+fn by_process(load: &RecordedLoad, measured: &Measured) -> Vec<(String, f64, f64)> {
+    let awaited = |stream: &&WaitingStream| stream.kind != LiveKind::Write && !stream.waits.is_empty();
+    let waited = |stream: &WaitingStream| stream.waits.mean() * stream.waits.count() as f64;
+    let all: f64 = load.streams.iter().filter(awaited).map(waited).sum();
+    let victim = load.victim().map(|victim| (&victim.process, victim.kind));
+    let counts = |stream: &&WaitingStream| {
+        let waits_much = waited(stream) >= MUCH * all || victim == Some((&stream.process, stream.kind));
+        waits_much && stream.waits.count() >= ENOUGH && stream.waits.mean() > IN_MEMORY
+    };
+    let row = |stream: &WaitingStream| {
+        // A simulated process's writes are all of a kind.
+        let is_mixed = |other: &WaitingStream| other.process == stream.process && other.kind == LiveKind::Write;
+        let work = match stream.kind {
+            LiveKind::Read => Work::Read,
+            _ if load.streams.iter().any(is_mixed) => return None,
+            _ => Work::Write,
+        };
+        let jobs = || measured.jobs.iter().filter(|job| job.name == stream.process).filter_map(|job| job.work(work));
+        let halves = || jobs().flat_map(|work| &work.halves).map(|half| (half.iops.mean(), half.mean.mean()));
+        let known = || halves().filter(|(iops, mean)| *iops > 0.0 && mean.is_finite());
+        let rate: f64 = known().map(|(iops, _)| iops).sum();
+        let mean = known().map(|(iops, mean)| iops * mean).sum::<f64>() / rate;
+        let what = if work == Work::Read { "reads" } else { "sync writes" };
+        mean.is_finite().then(|| (format!("{}'s {what}", stream.process), stream.waits.mean(), mean))
+    };
+    load.streams.iter().filter(awaited).filter(counts).filter_map(row).collect()
 }
 
 #[cfg(test)]
@@ -154,7 +208,7 @@ mod tests {
 
     fn tried(misses: Result<f64, String>) -> ModelTried {
         let offered = ModelOffered { name: "a".to_owned(), from: ModelFrom::Named };
-        ModelTried { offered, replayed: Replayed::Closed, misses, means: None }
+        ModelTried { offered, replayed: Replayed::Closed, misses, missed: None, means: None }
     }
 
     #[test]
@@ -166,6 +220,11 @@ mod tests {
         fitted.offered.from = ModelFrom::Fitted("x".to_owned());
         let both = |preset: f64| nearest(&[fitted.clone(), tried(Ok(preset))]);
         assert_eq!((both(1.49), both(1.51)), (Some(1), Some(0)), "it was fitted to what it is held against");
+        fitted.misses = Ok(1.9);
+        let both = |preset: f64| nearest(&[fitted.clone(), tried(Ok(preset))]);
+        assert_eq!((both(2.3), both(1.99)), (Some(0), Some(1)), "the head start is among near ones");
+        fitted.misses = Ok(9.0);
+        assert_eq!(nearest(&[fitted.clone(), tried(Ok(9.5))]), Some(0), "none is near");
         assert_eq!(tried(Ok(3.0)).nearer(tried(Ok(1.5))).misses, Ok(1.5));
         assert_eq!(tried(Err("x".to_owned())).nearer(tried(Ok(9.0))).misses, Ok(9.0));
         assert!(tried(Ok(2.0)).is_near() && !tried(Ok(2.001)).is_near() && !models[1].is_near());

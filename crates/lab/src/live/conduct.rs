@@ -128,7 +128,7 @@ impl<M: LiveMachine> Conductor<'_, M> {
         }
         let fresh = self.fresh.iter().find(|fresh| fresh.scheduler() == arm.scheduler).unwrap_or(self.saved);
         self.saved.with(arm, fresh).put(self.machine, None)?;
-        Saved::read(self.machine)
+        self.saved.again(self.machine)
     }
 
     /// Watches until `end`; returns the submission of the oldest I/O that is then not done.

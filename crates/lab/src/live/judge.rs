@@ -120,8 +120,10 @@ pub fn judge(blocks: &[Vec<PeriodFigures>], seconds: f64, look: Look) -> LiveVer
     let of = |figure: &'static str| {
         contrasts.iter().filter(move |one| one.figure == figure).filter(|one| Some(&one.stream) == busiest.as_ref())
     };
-    // Where I/Os are too few for a p99, or only counted, the mean.
-    let main: Vec<&LiveContrast> = if of("p99 ms").next().is_some() { of("p99 ms") } else { of("mean ms") }.collect();
+    // Where I/Os are too few for a p99 under one of them, or only counted, the mean.
+    let others = blocks.first().map_or(0, Vec::len).saturating_sub(1);
+    let figure = if of("p99 ms").count() == others { "p99 ms" } else { "mean ms" };
+    let main: Vec<&LiveContrast> = of(figure).collect();
     LiveVerdict { blocks: blocks.len(), main: main.into_iter().cloned().collect(), contrasts, drift }
 }
 
@@ -129,8 +131,8 @@ pub fn judge(blocks: &[Vec<PeriodFigures>], seconds: f64, look: Look) -> LiveVer
 pub fn is_clear(blocks: &[Vec<PeriodFigures>], seconds: f64) -> bool {
     let (Some(stream), true) = (main_stream(blocks), blocks.len() >= FIRST_LOOK) else { return false };
     let by = |figure: usize| contrasts(blocks, &[&stream], &RESULTS[figure..=figure], seconds, Look::Last);
-    let main = Some(by(0)).filter(|by_p99| !by_p99.is_empty()).unwrap_or_else(|| by(1));
     let arms = blocks.first().map_or(0, Vec::len);
+    let main = Some(by(0)).filter(|by_p99| by_p99.len() + 1 == arms).unwrap_or_else(|| by(1));
     main.len() + 1 == arms && main.iter().all(|one| one.p <= EARLY)
 }
 
@@ -214,7 +216,10 @@ fn main_stream(blocks: &[Vec<PeriodFigures>]) -> Option<Stream> {
         let of = |period: &PeriodFigures| period.get(&(None, kind)).map_or(0, StreamFigures::ios);
         blocks.iter().flatten().map(of).sum::<u64>()
     };
-    let waited_for = [LiveKind::SyncWrite, LiveKind::Read].into_iter().filter(|kind| count(*kind) > 0);
+    // Counters do not tell who is waited for.
+    let is_counted = blocks.iter().flatten().flatten().any(|(_, got)| got.counted.0 > 0);
+    let kinds = if is_counted { &LiveKind::ALL[..] } else { &[LiveKind::SyncWrite, LiveKind::Read] };
+    let waited_for = kinds.iter().copied().filter(|kind| count(*kind) > 0);
     let kind = waited_for.max_by_key(|kind| count(*kind)).or((count(LiveKind::Write) > 0).then_some(LiveKind::Write))?;
     Some((None, kind))
 }

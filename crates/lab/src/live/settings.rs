@@ -43,6 +43,22 @@ impl LiveArm {
             _ => Err(format!("`{text}`: `{word}`: expected KNOB=VALUE, as in `bfq:slice_idle=0:nr_requests=128`")),
         });
         let settings = settings.collect::<Result<Vec<_>, String>>()?;
+        let memory = |place: &Place| matches!(place, Place::Memory(_));
+        if let Some((place, _)) = settings.iter().find(|(place, value)| memory(place) && value.trim() == "0") {
+            return Err(format!(
+                "`{text}`: {} is 0 where the other of its pair is used: expected a limit, as in `dirty_bytes=67108864`",
+                place.name()
+            ));
+        }
+        let twice = |(nth, (place, _)): &(usize, &(Place, String))| {
+            settings[..*nth].iter().any(|(other, _)| other == place || other.is_the_same_knob(place))
+        };
+        if let Some((_, (place, _))) = settings.iter().enumerate().find(twice) {
+            return Err(format!(
+                "`{text}`: {} is set twice, or by the other name of the same: expected one",
+                place.name()
+            ));
+        }
         // Observed on 6.18, on a loop device: after 8 under `none`, another scheduler and `none` again, it reads 128
         // and holds 8 requests. Reading back cannot tell whether it was given back, so it is not taken.
         if scheduler == "none" && settings.iter().any(|(place, _)| *place == Place::Queue("nr_requests".to_owned())) {
@@ -53,6 +69,11 @@ impl LiveArm {
             ));
         }
         Ok(LiveArm { scheduler: scheduler.to_owned(), settings })
+    }
+
+    /// Whether it sets a limit of dirty pages, which is common to all disks.
+    pub fn sets_memory(&self) -> bool {
+        self.settings.iter().any(|(place, _)| matches!(place, Place::Memory(_)))
     }
 
     fn place(name: &str) -> Place {
@@ -76,19 +97,44 @@ impl fmt::Display for LiveArm {
 pub struct Saved(pub Vec<(Place, String)>);
 
 impl Saved {
-    /// Reads them.
+    /// Reads those of the disk.
     ///
     /// # Errors
     /// If the scheduler cannot be read.
     pub fn read(machine: &mut impl LiveMachine) -> Result<Saved, String> {
         let mut all = vec![(Place::Scheduler, machine.read(&Place::Scheduler)?)];
         let knobs = machine.knobs().into_iter().map(Place::Knob);
-        let of_the_queue = OF_THE_QUEUE.map(|name| Place::Queue(name.to_owned()));
-        let of_the_memory = OF_THE_MEMORY.map(|name| Place::Memory(name.to_owned()));
-        let places: Vec<Place> = knobs.chain(of_the_queue).chain(of_the_memory).collect();
+        let places: Vec<Place> = knobs.chain(OF_THE_QUEUE.map(|name| Place::Queue(name.to_owned()))).collect();
         all.extend(places.into_iter().filter_map(|place| machine.read(&place).ok().map(|value| (place, value))));
         all.sort();
         Ok(Saved(all))
+    }
+
+    /// The same, and the memory's limits if one of these arms sets one: nobody else's trial touches what is common to
+    /// all disks.
+    ///
+    /// # Errors
+    /// As [`read`](Saved::read).
+    pub fn read_for(machine: &mut impl LiveMachine, arms: &[LiveArm]) -> Result<Saved, String> {
+        let saved = Saved::read(machine)?;
+        Ok(if arms.iter().any(LiveArm::sets_memory) { saved.with_memory(machine) } else { saved })
+    }
+
+    /// What these places read now: the disk's, and the memory's if they are among them.
+    ///
+    /// # Errors
+    /// As [`read`](Saved::read).
+    pub(super) fn again(&self, machine: &mut impl LiveMachine) -> Result<Saved, String> {
+        let saved = Saved::read(machine)?;
+        let has_memory = self.0.iter().any(|(place, _)| matches!(place, Place::Memory(_)));
+        Ok(if has_memory { saved.with_memory(machine) } else { saved })
+    }
+
+    fn with_memory(mut self, machine: &mut impl LiveMachine) -> Saved {
+        let places = OF_THE_MEMORY.map(|name| Place::Memory(name.to_owned()));
+        self.0.extend(places.into_iter().filter_map(|place| machine.read(&place).ok().map(|value| (place, value))));
+        self.0.sort();
+        self
     }
 
     /// The value of a place.
@@ -130,7 +176,7 @@ impl Saved {
         let mut failed = Vec::new();
         for (place, value) in &self.0 {
             // Whoever chose another scheduler has its knobs and tags, too.
-            let is_theirs = except.is_some_and(|theirs| *theirs == Place::Scheduler || theirs == place);
+            let is_theirs = is_theirs(except, place);
             // A limit of dirty pages is not 0 but unused: the other of its pair, which is written instead, makes it so.
             let is_unused = value == "0" && matches!(place, Place::Memory(_));
             if is_theirs || is_unused || machine.read(place).is_ok_and(|now| now == *value) {
@@ -140,8 +186,8 @@ impl Saved {
                 failed.push(format!("{} was {value}: {error}", place.path()));
             }
         }
-        let is_theirs = |place: &Place| except.is_some_and(|theirs| *theirs == Place::Scheduler || theirs == place);
-        for (place, value) in self.0.iter().filter(|(place, value)| !is_theirs(place) && !value.starts_with('-')) {
+        let ours = |(place, value): &&(Place, String)| !is_theirs(except, place) && !value.starts_with('-');
+        for (place, value) in self.0.iter().filter(ours) {
             match machine.read(place) {
                 Ok(now) if now == *value => {}
                 Ok(now) => failed.push(format!("{}: {value} was written, and it reads {now}", place.path())),
@@ -150,6 +196,12 @@ impl Saved {
         }
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
     }
+}
+
+/// Whether what somebody else has set decides about this place, too: all of them if it is the scheduler, and what shows
+/// the same number under another name.
+fn is_theirs(theirs: Option<&Place>, place: &Place) -> bool {
+    theirs.is_some_and(|theirs| *theirs == Place::Scheduler || theirs == place || theirs.is_the_same_knob(place))
 }
 
 /// Writes a value that reads otherwise now. Throttling's is the default if -1 gives it.
@@ -206,16 +258,30 @@ mod tests {
         for (was, value) in [("dirty_ratio", "20"), ("dirty_bytes", "90000000")] {
             let mut machine = SimulatedMachine::new(1);
             machine.write(&memory(was), value).unwrap();
-            let saved = Saved::read(&mut machine).unwrap();
             let arm = LiveArm::parse("mq-deadline:dirty_bytes=64000000:dirty_background_bytes=16000000").unwrap();
             assert_eq!(arm.to_string(), "mq-deadline:dirty_bytes=64000000:dirty_background_bytes=16000000");
+            let saved = Saved::read_for(&mut machine, std::slice::from_ref(&arm)).unwrap();
             saved.with(&arm, &saved).put(&mut machine, None).unwrap();
             assert_eq!(machine.read(&memory("dirty_bytes")).unwrap(), "64000000");
             assert_eq!(machine.read(&memory("dirty_ratio")).unwrap(), "0");
             // An arm without them has what was there.
             let plain = LiveArm::parse("mq-deadline").unwrap();
             saved.with(&plain, &saved).put(&mut machine, None).unwrap();
-            assert_eq!(Saved::read(&mut machine).unwrap(), saved, "{was}");
+            assert_eq!(saved.again(&mut machine).unwrap(), saved, "{was}");
+            // Who sets the bytes meanwhile keeps them: the ratio is not given back.
+            machine.write(&memory("dirty_bytes"), "12345678").unwrap();
+            saved.put(&mut machine, Some(&memory("dirty_bytes"))).unwrap();
+            assert_eq!(machine.read(&memory("dirty_bytes")).unwrap(), "12345678");
+        }
+        let without = Saved::read_for(&mut SimulatedMachine::new(1), &[LiveArm::parse("bfq").unwrap()]).unwrap();
+        assert!(
+            !without.0.iter().any(|(place, _)| matches!(place, Place::Memory(_))),
+            "it is no business of this trial"
+        );
+        for (text, word) in
+            [("bfq:dirty_bytes=0", "is 0 where"), ("bfq:dirty_bytes=64000000:dirty_ratio=20", "set twice")]
+        {
+            assert!(LiveArm::parse(text).unwrap_err().contains(word), "{text}");
         }
     }
 

@@ -12,7 +12,7 @@ use crate::scene::Stage;
 const ANOTHER_DISK: f64 = 2.0;
 /// A latency below this ends in memory \[ns\]. MEMORY: a page from the page cache takes a microsecond or two, no drive
 /// of today less than ten.
-pub(super) const IN_MEMORY: f64 = 10_000.0;
+pub(crate) const IN_MEMORY: f64 = 10_000.0;
 /// A brief answer names no more jobs and directions than these.
 const BRIEF_ROWS: usize = 4;
 
