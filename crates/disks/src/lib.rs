@@ -45,6 +45,7 @@ mod raid;
 pub mod sheet;
 mod spec;
 mod ssd;
+pub mod stack;
 mod stint;
 mod timeline;
 

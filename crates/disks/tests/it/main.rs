@@ -18,6 +18,7 @@ mod raid;
 mod sheet;
 mod spec;
 mod ssd;
+mod stack;
 mod stints;
 mod stripes;
 mod support;

@@ -1,0 +1,52 @@
+//! Stacked devices: device mapper's and md's, which have no medium of their own and map each bio to bios of members.
+//!
+//! **Rule** A [`Volume`] is a machine without a clock: bios go in, bios for its members and completions come out, each
+//! told the time. Each member has a queue of its own, with its scheduler; the volume has none, as md and device mapper
+//! have none in the kernel. The arithmetic is in [`map`], dm-crypt's work in [`crypt`], the words in [`words`].
+//! **Origin** Documentation only: the kernel's `admin-guide/md.rst`, `admin-guide/device-mapper/{linear,striped,
+//! dm-crypt}.rst` and `block/writeback_cache_control.rst`, md(4), and the message of the commit that added
+//! `no_read_workqueue` (39d42fa96ba1, 2020).
+//! **Left out** Resync, recovery, write-intent bitmaps, failed members, md RAID 4, 5 and 6, snapshots, thin volumes,
+//! caches (bcache, dm-cache) and zoned disks: [`NOT_MODELLED`] says what is wrong with each.
+
+mod crypt;
+mod map;
+mod not_modelled;
+mod volume;
+mod words;
+
+pub use crypt::CryptSpec;
+pub use map::{MemberPlace, StackLayout, StackMap};
+pub use not_modelled::NOT_MODELLED;
+pub use volume::{Below, Volume};
+pub use words::{StackWord, StackedWord, stack_word};
+
+use blksched::Span;
+
+/// A stacked device without its members.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StackSpec {
+    /// How sectors are mapped.
+    pub layout: StackLayout,
+    /// What dm-crypt does with each bio; `None` for other devices.
+    pub crypt: Option<CryptSpec>,
+    /// Whether the members' bios have the priority of the bio above.
+    pub keeps_priority: bool,
+}
+
+impl StackSpec {
+    /// A device of this layout that encrypts nothing.
+    pub fn of(layout: StackLayout) -> StackSpec {
+        StackSpec { layout, crypt: None, keeps_priority: true }
+    }
+
+    /// The device above members of these lengths \[512-byte sectors\].
+    pub fn above(&self, members: &[u64]) -> StackMap {
+        StackMap::new(self.layout, members)
+    }
+}
+
+/// The time that a figure of `cryptsetup benchmark`'s \[MiB/s\] means for one KiB.
+pub(crate) fn per_kib(mib_per_second: u64) -> Span {
+    Span::from_ns(1_000_000_000 / (mib_per_second.max(1) * 1024))
+}

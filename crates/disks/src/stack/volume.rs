@@ -1,0 +1,278 @@
+//! **What for**: a stacked device at work: a bio becomes bios of the members, and is complete when all of them are.
+//!
+//! **Rule**: data is cut at the map's boundaries; discards of one member that adjoin there are one. A write goes to
+//! every copy. A read goes to one: the mirror whose last I/O it continues, else the one with the fewest under way, else
+//! the nearer (what md's documentation leaves open). A flush goes to every member. A bio that asks for a flush before
+//! it (REQ_PREFLUSH) waits for one of every member and then goes without asking; REQ_FUA stays with every part
+//! (`block/writeback_cache_control.rst`). Group, hints and submitter stay; the priority does unless it was said
+//! otherwise. Only dm-crypt's thread submits in its own name.
+//! **Left out** A part that fails fails the bio, also on a mirror.
+
+use blksched::{Bio, Durability, Instant, Op, Priority, Sector, SubmitterId, Tag};
+
+use super::StackSpec;
+use super::crypt::{CryptDone, CryptQueues, CryptWork, Slot};
+use super::map::{MemberPlace, StackMap};
+
+/// What comes out of a volume.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Below {
+    /// A bio for a member; its sectors are the member's, and its tag is for [`Volume::done`].
+    Submit {
+        /// The member, from 0.
+        member: u32,
+        /// The bio.
+        bio: Bio,
+    },
+    /// A bio is complete.
+    Complete {
+        /// Its tag.
+        tag: Tag,
+        /// Whether a part of it failed.
+        failed: bool,
+    },
+}
+
+/// Where a bio is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BioStage {
+    /// Its members flush before it.
+    Flushes,
+    /// Its data is being encrypted, or its parts are at the members.
+    Data,
+    /// Its data is being decrypted.
+    Decrypts,
+}
+
+/// A bio that is not complete.
+#[derive(Clone, Copy, Debug)]
+struct Parent {
+    bio: Bio,
+    left: u32,
+    failed: bool,
+    stage: BioStage,
+}
+
+/// What a member is doing, for choosing a mirror.
+#[derive(Clone, Copy, Debug, Default)]
+struct MemberLoad {
+    parts: u32,
+    head: u64,
+}
+
+/// A stacked device.
+#[derive(Clone, Debug)]
+pub struct Volume {
+    map: StackMap,
+    keeps_priority: bool,
+    crypt: Option<CryptQueues>,
+    /// The number in whose name dm-crypt's thread submits.
+    thread: SubmitterId,
+    parents: Vec<Option<Parent>>,
+    free: Vec<Slot>,
+    members: Vec<MemberLoad>,
+    due: Vec<CryptDone>,
+}
+
+impl Volume {
+    /// The device above members of these lengths \[512-byte sectors\], on a host with so many processors, where no
+    /// process has the number `thread`.
+    pub fn new(spec: &StackSpec, members: &[u64], processors: u32, thread: SubmitterId) -> Volume {
+        Volume {
+            map: spec.above(members),
+            keeps_priority: spec.keeps_priority,
+            crypt: spec.crypt.map(|crypt| CryptQueues::new(crypt, processors)),
+            thread,
+            parents: Vec::new(),
+            free: Vec::new(),
+            members: vec![MemberLoad::default(); members.len()],
+            due: Vec::new(),
+        }
+    }
+
+    /// Its map.
+    pub fn map(&self) -> &StackMap {
+        &self.map
+    }
+
+    /// Whether no bio is with it.
+    pub fn is_idle(&self) -> bool {
+        self.free.len() == self.parents.len()
+    }
+
+    /// A bio enters it.
+    ///
+    /// # Panics
+    /// If it goes beyond its end.
+    pub fn enter(&mut self, now: Instant, bio: Bio, out: &mut Vec<Below>) {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.parents.push(None);
+            self.parents.len() as Slot - 1
+        });
+        let is_flush = bio.op == Op::Flush;
+        let stage = if bio.durability.preflush && !is_flush { BioStage::Flushes } else { BioStage::Data };
+        self.parents[slot as usize] = Some(Parent { bio, left: 0, failed: false, stage });
+        if is_flush || stage == BioStage::Flushes {
+            self.flush(slot, out);
+        } else {
+            self.data(now, slot, out);
+        }
+    }
+
+    /// A part is complete.
+    ///
+    /// # Panics
+    /// If it has no such part.
+    pub fn done(&mut self, now: Instant, part: Tag, failed: bool, out: &mut Vec<Below>) {
+        let (slot, member) = parted(part);
+        self.members[member as usize].parts -= 1;
+        let parent = self.parent(slot);
+        parent.failed |= failed;
+        parent.left -= 1;
+        let Parent { bio, stage, failed, left } = *parent;
+        match stage {
+            _ if left > 0 => {}
+            BioStage::Flushes if !failed => {
+                self.parent(slot).stage = BioStage::Data;
+                self.data(now, slot, out);
+            }
+            BioStage::Data if bio.op == Op::Read && self.crypt.is_some() && !failed => {
+                self.parent(slot).stage = BioStage::Decrypts;
+                self.encrypts(now, slot, CryptWork::Decrypt);
+            }
+            _ => self.complete(slot, out),
+        }
+    }
+
+    /// The tag of the bio that this is a part of.
+    pub fn whole(&self, part: Tag) -> Tag {
+        self.parents[parted(part).0 as usize].as_ref().expect("it has this part").bio.tag
+    }
+
+    /// When [`Volume::elapse`] is due.
+    pub fn next(&self) -> Option<Instant> {
+        self.crypt.as_ref().and_then(CryptQueues::next)
+    }
+
+    /// Does what is due.
+    pub fn elapse(&mut self, now: Instant, out: &mut Vec<Below>) {
+        let Some(crypt) = &mut self.crypt else { return };
+        let parents = &self.parents;
+        let sector = |slot: Slot| parents[slot as usize].as_ref().map_or(0, |parent| parent.bio.start.0);
+        let mut due = core::mem::take(&mut self.due);
+        crypt.elapse(now, sector, &mut due);
+        for &done in &due {
+            match done {
+                CryptDone::Sent(slot) => self.send(slot, Some(self.thread), out),
+                CryptDone::Worked(slot) if self.parent(slot).stage == BioStage::Decrypts => self.complete(slot, out),
+                CryptDone::Worked(slot) => self.send(slot, None, out),
+            }
+        }
+        due.clear();
+        self.due = due;
+    }
+
+    fn parent(&mut self, slot: Slot) -> &mut Parent {
+        self.parents[slot as usize].as_mut().expect("it is with the volume")
+    }
+
+    fn complete(&mut self, slot: Slot, out: &mut Vec<Below>) {
+        let Parent { bio, failed, .. } = self.parents[slot as usize].take().expect("it is with the volume");
+        self.free.push(slot);
+        out.push(Below::Complete { tag: bio.tag, failed });
+    }
+
+    fn flush(&mut self, slot: Slot, out: &mut Vec<Below>) {
+        let bio = self.parent(slot).bio;
+        let flush = Bio { op: Op::Flush, sectors: 0, durability: Durability::default(), ..bio };
+        for member in 0..self.map.members() {
+            self.part(slot, MemberPlace { member, sector: 0 }, flush, out);
+        }
+    }
+
+    fn data(&mut self, now: Instant, slot: Slot, out: &mut Vec<Below>) {
+        let is_write = self.parent(slot).bio.op == Op::Write;
+        if is_write && self.crypt.is_some() {
+            self.encrypts(now, slot, CryptWork::Encrypt);
+        } else {
+            self.send(slot, None, out);
+        }
+    }
+
+    fn encrypts(&mut self, now: Instant, slot: Slot, work: CryptWork) {
+        let Bio { submitter, sectors, .. } = self.parent(slot).bio;
+        let crypt = self.crypt.as_mut().expect("only dm-crypt works on data");
+        debug_assert!(work == CryptWork::Decrypt || sectors > 0);
+        crypt.work(now, slot, submitter, work, sectors);
+    }
+
+    /// The data goes to the members, in the name of its submitter or of another.
+    fn send(&mut self, slot: Slot, by: Option<SubmitterId>, out: &mut Vec<Below>) {
+        let bio = self.parent(slot).bio;
+        let durability = Durability { preflush: false, ..bio.durability };
+        let model = Bio { durability, submitter: by.unwrap_or(bio.submitter), ..bio };
+        let mut at = bio.start.0;
+        let end = at + u64::from(bio.sectors);
+        let first = out.len();
+        while at < end {
+            let sectors = self.map.until_boundary(at).min(end - at) as u32;
+            let piece = Bio { sectors, ..model };
+            if bio.op == Op::Read && self.map.copies() > 1 {
+                let place = self.mirror(at);
+                self.part(slot, place, piece, out);
+            } else {
+                for copy in 0..self.map.copies() {
+                    self.part_or_more(slot, self.map.place(at, copy), piece, (out, first));
+                }
+            }
+            at += u64::from(sectors);
+        }
+    }
+
+    /// The copy to read.
+    fn mirror(&self, at: u64) -> MemberPlace {
+        let places = (0..self.map.copies()).map(|copy| self.map.place(at, copy));
+        let key = |place: &MemberPlace| {
+            let MemberLoad { parts, head } = self.members[place.member as usize];
+            let distance = head.abs_diff(place.sector);
+            (distance > 0, parts, distance)
+        };
+        places.min_by_key(key).expect("there is a copy")
+    }
+
+    /// A discard's part that adjoins one of its others on the same member makes that longer.
+    fn part_or_more(&mut self, slot: Slot, place: MemberPlace, piece: Bio, (out, first): (&mut Vec<Below>, usize)) {
+        if piece.op == Op::Discard {
+            let adjoins = |below: &&mut Below| match below {
+                Below::Submit { member, bio } => *member == place.member && bio.end().0 == place.sector,
+                Below::Complete { .. } => false,
+            };
+            if let Some(Below::Submit { bio, .. }) = out[first..].iter_mut().find(adjoins) {
+                bio.sectors += piece.sectors;
+                return;
+            }
+        }
+        self.part(slot, place, piece, out);
+    }
+
+    fn part(&mut self, slot: Slot, place: MemberPlace, model: Bio, out: &mut Vec<Below>) {
+        self.parent(slot).left += 1;
+        let MemberPlace { member, sector } = place;
+        let busy = &mut self.members[member as usize];
+        busy.parts += 1;
+        if model.op != Op::Flush {
+            busy.head = sector + u64::from(model.sectors);
+        }
+        let priority = if self.keeps_priority { model.priority } else { Priority::default() };
+        let bio = Bio { tag: tag(slot, member), start: Sector(sector), priority, ..model };
+        out.push(Below::Submit { member, bio });
+    }
+}
+
+fn tag(slot: Slot, member: u32) -> Tag {
+    Tag(u64::from(slot) << 16 | u64::from(member))
+}
+
+fn parted(part: Tag) -> (Slot, u32) {
+    ((part.0 >> 16) as Slot, (part.0 & 0xffff) as u32)
+}
