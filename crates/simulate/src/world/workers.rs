@@ -79,9 +79,20 @@ impl<L: Listener, O: Observer> World<L, O> {
                 workers.asleep -= 1;
                 if let Some(bio) = workers.behind.pop_front() {
                     self.submit_offloaded(index, bio);
+                    self.leave_none_behind(index);
                 }
             }
             None => unreachable!("who wakes has slept"),
+        }
+    }
+
+    /// No bio stays behind when no worker sleeps that would come for it: the last may have found a slot at another disk
+    /// than the one where its worker woke.
+    fn leave_none_behind(&mut self, index: usize) {
+        while self.workers[index].asleep == 0
+            && let Some(bio) = self.workers[index].behind.pop_front()
+        {
+            self.submit_offloaded(index, bio);
         }
     }
 
