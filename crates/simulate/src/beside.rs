@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use blksched::{Choice, Sector};
 use blksched_disks::DiskSpec;
+use blksched_disks::stack::StackSpec;
 use blksched_measure::Reasons;
 
 use crate::disk_share::DiskShare;
@@ -17,6 +18,27 @@ pub struct Beside {
     pub first: Sector,
     /// The others; no two overlap.
     pub disks: Vec<BesideDisk>,
+    /// Stacked devices above them, members before what is above them.
+    pub volumes: Vec<BesideVolume>,
+}
+
+/// A stacked device.
+#[derive(Clone, Debug)]
+pub struct BesideVolume {
+    /// Its first sector in the common space.
+    pub first: Sector,
+    /// What it is.
+    pub spec: StackSpec,
+    /// Where each member begins in the common space, and its length \[512-byte sectors\].
+    pub members: Vec<(Sector, u64)>,
+}
+
+impl BesideVolume {
+    /// Its length \[512-byte sectors\].
+    pub fn sectors(&self) -> u64 {
+        let lengths: Vec<u64> = self.members.iter().map(|(_, sectors)| *sectors).collect();
+        self.spec.above(&lengths).sectors()
+    }
 }
 
 /// One of them.
@@ -28,6 +50,8 @@ pub struct BesideDisk {
     pub first: Sector,
     /// The disk.
     pub disk: Arc<DiskSpec>,
+    /// Whether it is below the same stacked device as the trial's own.
+    pub is_fellow: bool,
     /// Its elevator.
     pub elevator: Choice,
     /// Knobs that differ from the era's defaults: name and raw value.

@@ -39,7 +39,7 @@ mod used;
 mod wakes;
 mod world;
 
-pub use beside::{Beside, BesideDisk, BesideFindings};
+pub use beside::{Beside, BesideDisk, BesideFindings, BesideVolume};
 pub use changes::Change;
 pub use disk_number::DiskNumber;
 pub use disk_share::DiskShare;

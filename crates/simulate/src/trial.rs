@@ -6,14 +6,16 @@ use std::sync::Arc;
 use blksched::reasons::NoListener;
 use blksched::surroundings::{Driver, Pool, Wakes};
 use blksched::tunables::KnobError;
-use blksched::{BlockQueue, Built, Choice, Command, Instant, Limits, Listener, QueueConfig, Slots, Span, SubmitterId};
+use blksched::{
+    BlockQueue, Built, Choice, Command, Instant, Limits, Listener, QueueConfig, Sector, Slots, Span, SubmitterId,
+};
 use blksched_disks::{Activity, Attached, Disk, DiskSpec, Facts};
 use blksched_measure::{AskedAndGiven, JobRecord, Reasons, Series};
 use blksched_workloads::host::HostReport;
 use blksched_workloads::replay::Joint;
 use blksched_workloads::{GaveUp, JobPlan, Plan, Trouble};
 
-use crate::beside::{Beside, BesideDisk, BesideFindings};
+use crate::beside::{Beside, BesideDisk, BesideFindings, BesideVolume};
 use crate::changes::Change;
 use crate::counted;
 use crate::cpu::{CpuReport, hardware_queue, place};
@@ -195,12 +197,14 @@ impl Trial {
         let others = others.map(|parts| parts.build(plan, self.seed, listener.clone()));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         let (queue, disk, config) = own.build(plan, self.seed, listener)?;
-        let disk_sectors = disk.facts().sectors;
+        // The file system is on the first device of the common space.
+        let above = self.beside.volumes.iter().find(|volume| volume.first == Sector(0));
+        let disk_sectors = above.map_or(disk.facts().sectors, BesideVolume::sectors);
         let max_sectors = others.iter().map(|(.., config)| config.limits.max_sectors).fold(0, u32::max);
         let max_sectors = max_sectors.max(config.limits.max_sectors);
         let later = self.surroundings.starts.later(self.seed, plan.jobs.len());
         let mut world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
-        if !others.is_empty() {
+        if !others.is_empty() || !self.beside.volumes.is_empty() {
             world = world.with_first_at(self.beside.first);
             for (place, (queue, disk, _)) in self.beside.disks.iter().zip(others) {
                 world = world.with_disk(place.first, queue, disk);
@@ -215,6 +219,9 @@ impl Trial {
         world = self.surroundings.race(world, &self.elevator, (config.wakes, self.seed));
         if let Some(cpus) = self.surroundings.cpus {
             world = world.with_processors(cpus.cpus);
+        }
+        for BesideVolume { first, spec, members } in &self.beside.volumes {
+            world = world.with_volume(*first, spec, members);
         }
         if let Some(cpus) = self.surroundings.cpus_under(&self.elevator.build()) {
             let allowed: Vec<_> = plan.jobs.iter().map(|job| job.cpus_allowed).collect();
@@ -267,6 +274,31 @@ impl Trial {
         (1..).zip(&self.beside.disks).map(of).collect()
     }
 
+    /// How long each process asked for the trial's own disk and had it, or its device's members on average; and the
+    /// same for the other disks, which counts for processes that do not use its own.
+    fn shares(&self, reasons: &Reasons, beside: &[BesideFindings]) -> [BTreeMap<SubmitterId, AskedAndGiven>; 2] {
+        let own = reasons.submitters().map(|time| (time.submitter, time.share));
+        let mut shares: BTreeMap<SubmitterId, AskedAndGiven> = own.collect();
+        let mut elsewhere: BTreeMap<SubmitterId, AskedAndGiven> = BTreeMap::new();
+        let mut members = 1;
+        for (disk, other) in self.beside.disks.iter().zip(beside) {
+            members += u64::from(disk.is_fellow);
+            for time in other.reasons.submitters() {
+                let sum = if disk.is_fellow { &mut shares } else { &mut elsewhere };
+                let share = sum.entry(time.submitter).or_default();
+                let asked =
+                    if disk.is_fellow { share.asked + time.share.asked } else { share.asked.max(time.share.asked) };
+                (share.asked, share.given) = (asked, share.given + time.share.given);
+            }
+        }
+        if members > 1 {
+            for share in shares.values_mut() {
+                (share.asked, share.given) = (share.asked / members, share.given / members);
+            }
+        }
+        [shares, elsewhere]
+    }
+
     fn result<L: Listener + AsRef<Reasons>>(&self, mut world: World<L, TrialObserver>) -> Findings {
         let end = world.now();
         let mut reasons = world.queue().listener().as_ref().clone();
@@ -276,19 +308,11 @@ impl Trial {
         let issued = observer.issued.take().unwrap_or_default();
         let mut ledgers = vec![world.disk().ledger().into_owned()];
         let elapsed = end.since(Instant::ZERO);
-        let shares: BTreeMap<SubmitterId, AskedAndGiven> =
-            reasons.submitters().map(|time| (time.submitter, time.share)).collect();
-        // Of jobs that do not use the trial's own disk.
-        let mut elsewhere: BTreeMap<SubmitterId, AskedAndGiven> = BTreeMap::new();
         let beside = self.beside_findings(&mut world);
-        for (number, other) in (1..).map(DiskNumber).zip(&beside) {
+        for (number, _) in (1..).map(DiskNumber).zip(&beside) {
             ledgers.push(world.at_disk(number, |world| world.disk().ledger().into_owned()));
-            for time in other.reasons.submitters() {
-                let share = elsewhere.entry(time.submitter).or_default();
-                share.asked = share.asked.max(time.share.asked);
-                share.given += time.share.given;
-            }
         }
+        let [shares, elsewhere] = self.shares(&reasons, &beside);
         let share_of = |index: usize, submitter: SubmitterId| {
             let shares = if self.plan.is_on_varied(index) { &shares } else { &elsewhere };
             shares.get(&submitter).copied().unwrap_or_default()

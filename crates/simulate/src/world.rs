@@ -35,6 +35,7 @@ mod mail;
 mod memory;
 mod observer;
 mod races;
+mod stack;
 mod still;
 mod submission_queues;
 mod work;
@@ -46,6 +47,7 @@ use mail::{DeliveryQueue, Letter};
 pub use observer::Observer;
 pub use races::RaceOdds;
 use races::Races;
+use stack::Stack;
 pub use still::StandsStill;
 use still::{MOST_STEPS, STEPS_PER_SOURCE};
 use work::{CpuWork, Labour};
@@ -68,8 +70,10 @@ pub struct World<L: Listener, O: Observer> {
     elsewhere: Vec<Box<Device<L>>>,
     /// Where each disk lies in the common space of sectors, by its number; empty if there is one only.
     spans: Vec<DiskSpan>,
-    /// The disk that each source used last.
-    last_used: Vec<DiskNumber>,
+    /// Where the disk that each source used last begins.
+    last_used: Vec<Option<Sector>>,
+    /// Stacked devices, if there are any.
+    stack: Option<Box<Stack>>,
     sources: Vec<Box<dyn Source>>,
     properties: Vec<SourceProperties>,
     host: Host,
@@ -137,7 +141,8 @@ impl<L: Listener, O: Observer> World<L, O> {
             here: Device::new(DiskNumber::FIRST, queue, disk),
             elsewhere: Vec::new(),
             spans: Vec::new(),
-            last_used: vec![DiskNumber::FIRST; alive],
+            last_used: vec![None; alive],
+            stack: None,
             host: Host::new(HostKnobs::default(), WriteBack::Stops, unused, Limits::default().max_sectors),
             asleep: vec![false; sources.len()],
             workers: sources.iter().map(|_| Workers::default()).collect(),
@@ -303,6 +308,11 @@ impl<L: Listener, O: Observer> World<L, O> {
         while let Some(letter) = self.mail.take(self.now) {
             self.deliver(letter);
             self.step()?;
+        }
+        if self.stack.is_some() {
+            self.stack_moment();
+            self.obey_host();
+            self.run_touched();
         }
         if self.host.next().is_some_and(|next| next <= self.now) {
             self.host.elapse(self.now);
@@ -505,6 +515,7 @@ impl<L: Listener, O: Observer> World<L, O> {
                 self.flights.release(place);
                 return self.host.completed(self.now, tag, failed, issued_at);
             }
+            Owner::Part(_) => return self.part_landed(place),
         };
         let SourceProperties { submitter, takes_completions, .. } = self.properties[source];
         if takes_completions {
@@ -525,35 +536,6 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.run_queue();
         }
         held
-    }
-
-    /// Source number `source` takes a completion; of a call that was several I/Os, all of them.
-    #[inline]
-    fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
-        // Usually they are taken as they came, one at a time.
-        if let Some((_, place)) = self.untaken[source].pop_front_if(|(other, _)| *other == tag) {
-            self.record_taken(source, place, accepted);
-        }
-        if !self.untaken[source].is_empty() {
-            self.take_others(source, tag, accepted);
-        }
-    }
-
-    #[inline(never)]
-    fn take_others(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
-        while let Some(at) = self.untaken[source].iter().position(|(other, _)| *other == tag)
-            && let Some((_, place)) = self.untaken[source].remove(at)
-        {
-            self.record_taken(source, place, accepted);
-        }
-    }
-
-    #[inline]
-    fn record_taken(&mut self, source: usize, place: u32, accepted: Option<Instant>) {
-        let mut done = self.flights.release(place).completion(self.properties[source].submitter);
-        let at_once = if self.labour.is_some() { done.accepted_at } else { done.submitted_at };
-        done.accepted_at = accepted.unwrap_or(at_once);
-        self.observer.completed(self.now, source, &done);
     }
 
     fn tell(&mut self, source: usize, what: Delivered) {

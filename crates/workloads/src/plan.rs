@@ -184,6 +184,8 @@ pub struct Plan {
     pub disks: Vec<String>,
     /// The place of the disk whose scheduler is in question.
     pub varied: u16,
+    /// Its own name, if it is below a stacked device, which is at the place.
+    pub member: Option<String>,
     /// The file system below the files.
     pub fs: FsKind,
     /// Its files, in the order in which they were made.

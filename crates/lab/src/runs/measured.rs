@@ -251,7 +251,7 @@ impl Measured {
             misplaced: dues.as_ref().map(elsewhere),
             knobs: contender.knobs.iter().map(show).chain(contender.around.shown()).collect(),
             jobs: plan.members_by_row().into_iter().enumerate().filter(shown).map(row).collect(),
-            disk: plan.disks.get(usize::from(plan.varied)).cloned(),
+            disk: plan.member.clone().or_else(|| plan.disks.get(usize::from(plan.varied)).cloned()),
             beside: beside(runs),
             busy: over(runs, |run| run.disk.busy),
             seeking: over(runs, |run| run.disk.seeking),

@@ -11,7 +11,9 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Sector};
+use blksched_disks::stack::{CryptSpec, StackedWord, stack_word};
 use blksched_disks::{Attached, DiskSpec};
+use blksched_simulate::BesideVolume;
 use blksched_text::nearest;
 use blksched_workloads::{DiskPlaces, is_device, whole_disk};
 
@@ -28,6 +30,8 @@ pub struct OtherStage {
     pub name: String,
     /// Its place among all, from 0.
     pub place: u16,
+    /// The place of what jobs see above it, or its own among what they see.
+    pub top: u16,
     /// Its first sector in the space that all disks make together.
     pub first: Sector,
     /// The disk.
@@ -55,8 +59,16 @@ pub struct Among {
     pub name: String,
     /// Its place among all, from 0.
     pub place: u16,
+    /// The place of what jobs see above it, or its own among what they see.
+    pub top: u16,
     /// Its first sector in the space that all disks make together.
     pub first: Sector,
+    /// Stacked devices above the disks.
+    pub volumes: Vec<BesideVolume>,
+    /// The names of stacked devices, each with the place of the first disk below it.
+    pub above: Vec<(String, u16)>,
+    /// What jobs see, in words, if any of it is stacked.
+    pub shown: Option<String>,
     /// The others.
     pub others: Vec<OtherStage>,
     /// Its schedulers, once it is known which of those named are its.
@@ -64,6 +76,45 @@ pub struct Among {
 }
 
 impl Among {
+    /// The disk's name, if it is below a stacked device.
+    pub fn member(&self) -> Option<String> {
+        let is_below = self.volumes.iter().any(|volume| volume.members.iter().any(|(first, _)| *first == self.first));
+        is_below.then(|| self.name.clone())
+    }
+
+    /// What a user should know of stacked devices.
+    pub(super) fn stack_note(&self) -> Option<String> {
+        let shown = self.shown.as_ref()?;
+        let fellows = 1 + self.others.iter().filter(|other| self.is_fellow(other)).count();
+        let below = match (self.member(), fellows) {
+            (Some(name), 1) => format!("schedulers are those of {name}"),
+            (Some(name), disks) => format!("schedulers are those of {name} and the {} beside it", disks - 1),
+            (None, _) => format!("schedulers are those of {}", self.name),
+        };
+        let crypts = self.volumes.iter().filter_map(|volume| volume.spec.crypt);
+        let assumed = crypts.into_iter().any(|crypt| {
+            let usual = CryptSpec::default();
+            (crypt.encrypts, crypt.decrypts) == (usual.encrypts, usual.decrypts)
+        });
+        let speed = match assumed {
+            true => {
+                "; dm-crypt's speed is assumed (encrypt=1494,decrypt=1486 MiB/s: one machine's `cryptsetup benchmark`)"
+            }
+            false => "",
+        };
+        Some(format!("stacked: {shown}: no scheduler above, {below}; never compared with a real one{speed}"))
+    }
+
+    /// Whether there is more than one disk alone.
+    pub fn is_several(&self) -> bool {
+        !self.others.is_empty() || !self.volumes.is_empty()
+    }
+
+    /// Whether another disk is below the same stacked device, so that both have the schedulers that are compared.
+    pub fn is_fellow(&self, other: &OtherStage) -> bool {
+        other.top == self.top
+    }
+
     /// The names of all disks, in their order.
     pub fn names(&self) -> Vec<&str> {
         let mut all: Vec<(u16, &str)> = self.others.iter().map(|other| (other.place, other.name.as_str())).collect();
@@ -74,8 +125,8 @@ impl Among {
 
     /// Each disk with its description, as in `sda=hdd-7200, sdb=usb-stick`; `None` if there is one only.
     pub fn described(&self, own: &str) -> Option<String> {
-        if self.others.is_empty() {
-            return None;
+        if self.shown.is_some() || self.others.is_empty() {
+            return self.shown.clone();
         }
         let mut all: Vec<(u16, String)> =
             self.others.iter().map(|other| (other.place, format!("{}={}", other.name, other.disk.name))).collect();
@@ -168,7 +219,7 @@ fn is_disk_name(name: &str, used: &[String]) -> bool {
 }
 
 /// One name for each disk: a partition's is its disk's, and a directory's has no slash at its end.
-fn disk_name(name: &str) -> &str {
+pub(super) fn disk_name(name: &str) -> &str {
     match name.starts_with('/') && !is_device(name) {
         true => name.trim_end_matches('/'),
         false => whole_disk(name),
@@ -197,6 +248,17 @@ fn check(said: &str, bindings: &[Binding<'_>], used: &[String], workload: &Workl
     if bindings.is_empty() {
         return Ok(());
     }
+    let mut members: Vec<String> = Vec::new();
+    for bound in bindings {
+        members.extend(
+            stack_word(bound.word)
+                .transpose()
+                .map_err(Error::Disk)?
+                .iter()
+                .flat_map(StackedWord::disks)
+                .map(str::to_owned),
+        );
+    }
     let places = DiskPlaces::beside(
         bindings.iter().map(|bound| (bound.names.iter().map(|(_, name)| (*name).to_owned()).collect(), 8)).chain(
             // A device without a binding has a disk of its own, and is not on the first.
@@ -207,7 +269,9 @@ fn check(said: &str, bindings: &[Binding<'_>], used: &[String], workload: &Workl
     has_files[1..].fill(false);
     used.iter().for_each(|file| has_files[places.of_file(file)] = true);
     for (bound, has_files) in bindings.iter().zip(has_files) {
-        if has_files {
+        if has_files
+            || bound.names.iter().any(|(_, name)| members.iter().any(|member| disk_name(member) == disk_name(name)))
+        {
             continue;
         }
         let (column, name) = bound.names[0];
@@ -225,13 +289,24 @@ fn check(said: &str, bindings: &[Binding<'_>], used: &[String], workload: &Workl
 /// A disk's place, and the schedulers named for it; `None` for those of no disk in particular.
 type NamedFor = (Option<usize>, Vec<String>);
 
+/// The names of a run's disks, by their places, and those of stacked devices with the first disk below each.
+#[derive(Clone, Copy)]
+pub(super) struct DiskNames<'a> {
+    pub(super) disks: &'a [&'a str],
+    pub(super) above: &'a [(String, u16)],
+}
+
 /// The place of the disk of this name.
 ///
 /// # Errors
 /// If no disk has it, with the nearest; `said` is the option as given.
-fn called(name: &str, names: &[&str], said: &str) -> Result<usize, Error> {
-    names.iter().position(|known| *known == disk_name(name)).ok_or_else(|| {
-        let near = nearest(name, names.iter().copied());
+fn called(name: &str, names: DiskNames<'_>, said: &str) -> Result<usize, Error> {
+    let DiskNames { disks: names, above } = names;
+    let exact = names.iter().position(|known| *known == disk_name(name));
+    // A stacked device's name stands for its first disk, whose fellows do as it does.
+    let below = above.iter().find(|(known, _)| known == disk_name(name)).map(|(_, first)| usize::from(*first));
+    exact.or(below).ok_or_else(|| {
+        let near = nearest(name, names.iter().copied().chain(above.iter().map(|(above, _)| above.as_str())));
         let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
         let has = match names.iter().all(|name| name.is_empty()) {
             true => "this run has one disk, without a name".to_owned(),
@@ -246,7 +321,7 @@ fn called(name: &str, names: &[&str], said: &str) -> Result<usize, Error> {
 ///
 /// # Errors
 /// A disk that is not in the run, and the nearest.
-fn by_disk(elevators: &[String], names: &[&str]) -> Result<Vec<NamedFor>, Error> {
+fn by_disk(elevators: &[String], names: DiskNames<'_>) -> Result<Vec<NamedFor>, Error> {
     let mut all: Vec<NamedFor> = vec![(None, Vec::new())];
     for text in elevators {
         let Some((name, rest)) = text.split_once('=').filter(|(name, _)| !name.contains([':', '+', '@'])) else {
@@ -272,9 +347,10 @@ pub(super) struct Chosen {
 
 /// # Errors
 /// A disk that is not in the run; or several schedulers for more than one disk.
-pub(super) fn chosen(elevators: &[String], vary: Option<&str>, names: &[&str]) -> Result<Chosen, Error> {
+pub(super) fn chosen(elevators: &[String], vary: Option<&str>, names: DiskNames<'_>) -> Result<Chosen, Error> {
     let vary = vary.map(|name| called(name, names, &format!("--vary {name}"))).transpose()?;
     let mut by_disk = by_disk(elevators, names)?;
+    let names = names.disks;
     let for_any =
         by_disk.iter().position(|(disk, _)| disk.is_none()).map(|at| by_disk.remove(at).1).unwrap_or_default();
     let several = by_disk.iter().filter(|(_, own)| own.len() > 1).filter_map(|(disk, _)| *disk).collect::<Vec<_>>();
@@ -343,7 +419,8 @@ mod tests {
 
     fn choose(elevators: &str, vary: Option<&str>) -> Result<(usize, Vec<String>), String> {
         let elevators: Vec<String> = elevators.split(',').filter(|e| !e.is_empty()).map(str::to_owned).collect();
-        let chosen = chosen(&elevators, vary, &["sda", "sdb"]).map_err(|error| error.to_string())?;
+        let chosen = chosen(&elevators, vary, DiskNames { disks: &["sda", "sdb"], above: &[] })
+            .map_err(|error| error.to_string())?;
         Ok((chosen.varied, chosen.elevators.iter().map(|own| own.join(" ")).collect()))
     }
 

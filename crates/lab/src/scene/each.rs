@@ -31,6 +31,12 @@ impl Stage {
             workloads.into_iter().zip(disks).map(|(workload, disk)| Stage::on(Arc::new(workload), disk, scene, files));
         let mut stages = stages.collect::<Result<Vec<_>, _>>()?;
         stages.iter().try_for_each(|stage| stage.is_alone_for(single))?;
+        if let (Some(stacked), true) = (stages.iter().find(|stage| stage.among.shown.is_some()), stages.len() > 1) {
+            return Err(Error::Input(format!(
+                "--disk {}: device=each replays each device on a disk of its own: expected no stacked device",
+                stacked.on_what()
+            )));
+        }
         let joint: Vec<bool> = stages.iter().map(|stage| stage.plan.is_joint()).collect();
         let all: Vec<(String, OtherDisk)> = stages.iter().map(Stage::as_other_disk).collect();
         for nth in (0..stages.len()).filter(|&nth| joint[nth]) {
@@ -46,6 +52,10 @@ impl Stage {
     /// If one was given, and the run has several disks.
     pub fn is_alone_for(&self, single: &[(bool, &str)]) -> Result<(), Error> {
         match single.iter().find(|(said, _)| *said) {
+            Some((_, option)) if self.among.shown.is_some() => Err(Error::Input(format!(
+                "{option} is about one disk, and this run has a stacked device: {}",
+                self.on_what()
+            ))),
             Some((_, option)) if !self.among.others.is_empty() => Err(Error::Input(format!(
                 "{option} is about one disk, and this run has several: {}",
                 self.among.names().join(", ")

@@ -4,18 +4,19 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
-use blksched_disks::{Attached, DiskSpec, IDEAL};
+use blksched_disks::{Attached, DiskSpec};
 use blksched_simulate::{Beside, BesideDisk, Length, OtherDisk, Surroundings, Trial};
 use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::replay::Windows;
-use blksched_workloads::{CpuSet, DiskPlaces, GaveUp, GroupPlan, JobPlan, Plan, whole_disk};
+use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan, whole_disk};
 
+use super::Scene;
 use super::contender::{Contender, contenders};
 use super::default::{PRESENT, kernel_default_of};
-use super::disks::{self, Among, AskedDisk, Chosen, OtherStage};
-use super::which::{BY_DEVICE, WhichDisk};
+use super::disks::{self, Among, Chosen, DiskNames, OtherStage};
+use super::found::FoundDisk;
+use super::stack::{self, DiskBelow, Laid};
 use super::workload::Workload;
-use super::{Scene, Tails};
 use crate::error::Error;
 use crate::files::Files;
 
@@ -77,37 +78,16 @@ impl Stage {
         files: &dyn Files,
     ) -> Result<Stage, Error> {
         let asked = disks::asked(&disk_name, &workload)?;
-        let found = asked.iter().map(|asked| FoundDisk::of(asked, &workload, scene, files));
-        let mut found = found.collect::<Result<Vec<_>, _>>()?;
-        let places = match found.len() {
-            1 => DiskPlaces::alone(found[0].sectors(scene)),
-            _ => DiskPlaces::beside(asked.iter().zip(&found).map(|(a, found)| (a.names.clone(), found.sectors(scene)))),
-        };
-        let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found.remove(0);
-        let mut others = Vec::with_capacity(found.len());
-        for ((place, at), found) in (1..).zip(&places.all()[1..]).zip(found) {
-            let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found;
-            let queues = scene.host.hardware_queues;
-            let contender = disks::scheduler_of(None, attached, &disk, queues, &Catalogue::builtin())?;
-            let validated = files.validated(&disk_name);
-            let (name, first, disk) = (at.name().to_owned(), at.first, Arc::new(disk));
-            others.push(OtherStage {
-                name,
-                place,
-                first,
-                disk,
-                disk_name,
-                attached,
-                chosen,
-                validated,
-                is_ideal_anyway,
-                contender,
-                is_named: false,
-            });
-        }
-        let name = asked[0].names.first().cloned().unwrap_or_default();
-        let among = Among { name, others, ..Among::default() };
-        let plan = Arc::new(workload.plan(&places)?);
+        let Laid { leaves, volumes, places, shown, above } = stack::laid(&asked, &workload, scene, files)?;
+        let mut leaves = leaves.into_iter();
+        let DiskBelow { name, top, first, found } = leaves.next().expect("a run has a disk");
+        let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found;
+        let others = (1..).zip(leaves).map(|(place, leaf)| OtherStage::of(leaf, place, scene, files));
+        let others = others.collect::<Result<Vec<_>, _>>()?;
+        let among = Among { name, top, first, volumes, shown, above, others, ..Among::default() };
+        let mut plan = workload.plan(&places)?;
+        plan.member = among.member();
+        let plan = Arc::new(plan);
         let validated = files.validated(&disk_name);
         let counts_from = plan.all_count_from();
         Ok(Stage {
@@ -132,8 +112,8 @@ impl Stage {
     /// # Errors
     /// A disk that is not there; several schedulers for more than one disk; a scheduler that is not understood.
     pub fn under(mut self, elevators: &[String], scene: &Scene, catalogue: &Catalogue) -> Result<Stage, Error> {
-        let names = self.among.names();
-        let Chosen { varied, elevators } = disks::chosen(elevators, scene.vary.as_deref(), &names)?;
+        let names = DiskNames { disks: &self.among.names(), above: &self.among.above };
+        let Chosen { varied, elevators } = disks::chosen(elevators, scene.vary.as_deref(), names)?;
         if let Some(at) = self.among.others.iter().position(|other| usize::from(other.place) == varied) {
             self.turn_to(at, scene, catalogue)?;
         }
@@ -154,6 +134,7 @@ impl Stage {
         let here = OtherStage {
             name: core::mem::replace(&mut self.among.name, there.name),
             place: core::mem::replace(&mut self.among.place, there.place),
+            top: core::mem::replace(&mut self.among.top, there.top),
             first: core::mem::replace(&mut self.among.first, there.first),
             disk: core::mem::replace(&mut self.disk, there.disk),
             disk_name: core::mem::replace(&mut self.disk_name, there.disk_name),
@@ -166,7 +147,8 @@ impl Stage {
         };
         self.among.others.insert(0, here);
         self.among.others.sort_by_key(|other| other.place);
-        Arc::make_mut(&mut self.plan).varied = self.among.place;
+        let plan = Arc::make_mut(&mut self.plan);
+        (plan.varied, plan.member) = (self.among.top, self.among.member());
         Ok(())
     }
 
@@ -322,21 +304,25 @@ impl Stage {
             let why = if other.is_named { "" } else { ", its kernel's choice" };
             format!("{} keeps {}{why}", other.name, other.contender.label())
         };
-        let others: Vec<String> = self.among.others.iter().map(under).collect();
+        let keeps = |other: &&OtherStage| other.is_named || !self.among.is_fellow(other);
+        let others: Vec<&OtherStage> = self.among.others.iter().filter(keeps).collect();
         let mut notes: Vec<String> = self.raw_below_files().into_iter().collect();
-        if others.is_empty() {
+        notes.extend(self.among.stack_note());
+        if let Some(OtherStage { name: other, .. }) = others.first() {
+            let name = &self.among.name;
+            let others = others.into_iter().map(under).collect::<Vec<_>>().join(", ");
+            notes.push(format!(
+                "several disks: {}; schedulers are those of {name}, while {others} (--vary {other} turns it round)",
+                self.on_what()
+            ));
+        }
+        if self.plan.disks.is_empty() {
             return notes;
         }
-        let Among { name, others: all, .. } = &self.among;
-        let (others, other) = (others.join(", "), &all[0].name);
-        notes.push(format!(
-            "several disks: {}; schedulers are those of {name}, while {others} (--vary {other} turns it round)",
-            self.on_what()
-        ));
         let place = |file: &String| !file.starts_with("/dev/");
         let files = self.workload.file.as_ref().map(|file| file.file_names()).unwrap_or_default();
-        let first = self.among.names().first().copied().unwrap_or_default().to_owned();
-        if files.iter().any(place) && !self.among.names().iter().any(|name| name.starts_with('/')) {
+        let first = &self.plan.disks[0];
+        if files.iter().any(place) && !self.plan.disks.iter().any(|name| name.starts_with('/')) {
             notes.push(format!("files outside /dev are on {first}: --disk /mnt/x=NAME puts those in /mnt/x elsewhere"));
         }
         let writers = self.plan.jobs.iter().filter(|job| job.is_buffered && job.character.writes);
@@ -458,64 +444,38 @@ impl Stage {
             seed: scene.seed,
             limit,
             other_disks: self.other_disks.iter().map(|(_, other)| other.clone()).collect(),
-            beside: self.beside(surroundings),
+            beside: self.beside(surroundings, contender),
         }
     }
 }
 
 impl Stage {
-    /// The other disks of the run, in what surrounds the one whose schedulers are compared.
-    fn beside(&self, around: Surroundings) -> Beside {
+    /// The other disks of the run, in what surrounds the one whose schedulers are compared; those below the same
+    /// device have all that it has.
+    fn beside(&self, own: Surroundings, contender: &Contender) -> Beside {
         let around = Surroundings {
-            host: around.host,
-            cpus: around.cpus,
-            hardware_queues: around.hardware_queues,
-            odds: around.odds,
-            starts: around.starts,
+            host: own.host,
+            cpus: own.cpus,
+            hardware_queues: own.hardware_queues,
+            odds: own.odds,
+            starts: own.starts,
             ..Surroundings::default()
         };
-        let disk = |other: &OtherStage| BesideDisk {
-            name: other.name.clone(),
-            first: other.first,
-            disk: other.disk.clone(),
-            elevator: other.contender.choice.clone(),
-            knobs: other.contender.knobs.clone(),
-            surroundings: other.contender.around.apply(around),
-        };
-        Beside { first: self.among.first, disks: self.among.others.iter().map(disk).collect() }
-    }
-}
-
-/// A disk by the word for it.
-struct FoundDisk {
-    disk: DiskSpec,
-    disk_name: String,
-    attached: Option<Attached>,
-    chosen: Option<String>,
-    is_ideal_anyway: bool,
-}
-
-impl FoundDisk {
-    fn of(asked: &AskedDisk, workload: &Workload, scene: &Scene, files: &dyn Files) -> Result<FoundDisk, Error> {
-        let WhichDisk { name, attached, note: chosen } = match &asked.device {
-            Some(device) if asked.word == BY_DEVICE => WhichDisk::by_device(device, files)?,
-            _ => WhichDisk::of(&asked.word, workload, files)?,
-        };
-        let disk = files.disk(&name)?;
-        let is_ideal_anyway = scene.tails == Tails::Off && !disk.has_tails();
-        let (mut disk, disk_name) = match scene.tails {
-            Tails::On => (disk, name),
-            // By its own name, so that whatever changes the disk again changes the ideal one.
-            Tails::Off => {
-                let name = format!("{IDEAL}{name}");
-                (files.disk(&name)?, name)
+        let disk = |other: &OtherStage| {
+            let is_fellow = self.among.is_fellow(other);
+            let alike = is_fellow && !other.is_named;
+            let contender = if alike { contender } else { &other.contender };
+            BesideDisk {
+                name: other.name.clone(),
+                first: other.first,
+                disk: other.disk.clone(),
+                is_fellow,
+                elevator: contender.choice.clone(),
+                knobs: contender.knobs.clone(),
+                surroundings: contender.around.apply(if alike { own } else { around }),
             }
         };
-        disk.attached = attached.unwrap_or(disk.attached);
-        Ok(FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway })
-    }
-
-    fn sectors(&self, scene: &Scene) -> u64 {
-        self.disk.build(scene.seed).facts().sectors
+        let disks = self.among.others.iter().map(disk).collect();
+        Beside { first: self.among.first, disks, volumes: self.among.volumes.clone() }
     }
 }

@@ -45,12 +45,14 @@ impl Names {
         own.map_or_else(|| self.of_the_kernel(submitter), |(name, ..)| name.clone())
     }
 
-    /// The kernel's threads have the numbers behind the processes': the flusher, a journal's thread, and workers.
+    /// The kernel's threads have the numbers behind the processes': the flusher, a journal's thread, its
+    /// workers, and the threads that dm-crypt's devices write with.
     fn of_the_kernel(&self, submitter: SubmitterId) -> String {
         match submitter.0 as usize - self.processes.len() {
             0 => "write-back".to_owned(),
             1 => "the journal".to_owned(),
-            _ => "a worker of the file system".to_owned(),
+            2 => "a worker of the file system".to_owned(),
+            _ => "dm-crypt's write thread".to_owned(),
         }
     }
 

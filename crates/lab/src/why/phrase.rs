@@ -124,6 +124,7 @@ fn phrase(share: &TimeShare, by: SubmitterId, names: &Names) -> String {
     match part {
         Part::Cpu => format!("the host's processors took {length}"),
         Part::Memory => format!("the host's memory kept it for {length} (copying pages, or waiting for other writers)"),
+        Part::Stacked => format!("it was with the stacked device for {length} (encryption, its other parts)"),
         Part::Plug => format!("it was in its own plug for {length}"),
         Part::Slot(whose) => {
             format!("it slept {length} for a request slot (nr_requests) while the disk worked for {}", who(whose))
@@ -207,6 +208,7 @@ pub fn rule(part: Part) -> &'static str {
     match part {
         Part::Cpu => "the host's processors",
         Part::Memory => "in the host's memory",
+        Part::Stacked => "with the stacked device",
         Part::Plug => "in its own plug",
         Part::Slot(_) => "no request slot (nr_requests)",
         Part::Policy(by, _) => by,

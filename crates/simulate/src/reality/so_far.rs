@@ -163,7 +163,11 @@ pub fn sentence(model: &Model, plan: &Plan) -> String {
     let said = |class| if class == LoadClass::FileSystem { of_files(plan) } else { of_class(&known, class) };
     let classes: Vec<String> = LoadClass::of(plan).into_iter().map(said).collect();
     let array = if matches!(model, Model::Raid(_)) { "; arrays: never compared" } else { "" };
-    let several = if plan.disks.is_empty() { "" } else { "; several disks in one run: never compared" };
+    let several = match (&plan.member, &plan.disks[..]) {
+        (Some(_), _) => "; stacked devices: never compared",
+        (None, []) => "",
+        (None, _) => "; several disks in one run: never compared",
+    };
     format!("{start}: {}{array}{several}.", classes.join("; "))
 }
 

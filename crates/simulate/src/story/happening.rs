@@ -83,6 +83,13 @@ impl Begun {
 pub enum Happening {
     /// An I/O begins.
     Began(Begun),
+    /// A stacked device makes this I/O a part of another.
+    Parted {
+        /// The part.
+        part: IoId,
+        /// The other.
+        of: IoId,
+    },
     /// Its process's processor has finished submitting it.
     Reached {
         /// The I/O.

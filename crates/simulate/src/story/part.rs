@@ -59,6 +59,8 @@ pub enum Part {
     Cpu,
     /// The host's memory, before it was a bio: looking up and copying pages, or waiting for other submitters' pages.
     Memory,
+    /// With a stacked device: encryption, decryption, and until all parts were complete and its process told.
+    Stacked,
     /// In its submitter's plug, so that bios can merge.
     Plug,
     /// Its submitter slept for a request slot (a tag) while the disk worked for this one.
@@ -143,6 +145,7 @@ impl Part {
         match self {
             Part::Cpu
             | Part::Memory
+            | Part::Stacked
             | Part::Plug
             | Part::Slot(_)
             | Part::Policy(..)

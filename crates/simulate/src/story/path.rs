@@ -64,6 +64,8 @@ pub(super) struct LandedIo<'a> {
     pub(super) began_at: Instant,
     /// When its submission had been processed, if that takes time.
     pub(super) reached_at: Option<Instant>,
+    /// Whether it went to disks in parts, the last of which this is about.
+    pub(super) is_stacked: bool,
     /// When its bio entered the block queue.
     pub(super) entered_at: Option<Instant>,
     pub(super) landed_at: Instant,
@@ -79,7 +81,8 @@ impl LandedIo<'_> {
         let entered = self.entered_at.unwrap_or(self.landed_at).clamp(self.began_at, self.landed_at);
         let reached = self.reached_at.unwrap_or(self.began_at).clamp(self.began_at, entered);
         whole(&mut pieces, (self.began_at, reached), Part::Cpu);
-        whole(&mut pieces, (reached, entered), Part::Memory);
+        let (before, after) = if self.is_stacked { (Part::Stacked, Part::Stacked) } else { (Part::Memory, Part::News) };
+        whole(&mut pieces, (reached, entered), before);
         let Some(path) = self.path else {
             self.before(&mut pieces, entered, self.landed_at);
             return pieces;
@@ -96,8 +99,8 @@ impl LandedIo<'_> {
             whole(&mut pieces, (ended, queued), Part::Cpu);
         }
         match self.is_durable {
-            true => self.flushes(&mut pieces, queued, self.landed_at, Part::News),
-            false => whole(&mut pieces, (queued, self.landed_at), Part::News),
+            true => self.flushes(&mut pieces, queued, self.landed_at, after),
+            false => whole(&mut pieces, (queued, self.landed_at), after),
         }
         pieces
     }

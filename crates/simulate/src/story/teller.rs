@@ -78,6 +78,12 @@ struct OpenIo {
     max: Option<Nap>,
     /// Its disk, once it has entered the queue.
     disk: usize,
+    /// In whose name it is there.
+    asks: SubmitterId,
+    /// Of a part of a stacked device's I/O: the whole.
+    of: Option<IoId>,
+    /// It went to disks in parts.
+    is_stacked: bool,
 }
 
 /// A request in flight.
@@ -279,7 +285,29 @@ impl Storyteller {
             path: None,
             max: None,
             disk: 0,
+            asks: begun.by,
+            of: None,
+            is_stacked: false,
         });
+    }
+
+    /// A part of an I/O begins; what becomes of it is told as the whole's.
+    fn parted(&mut self, at: Instant, part: IoId, of: IoId) {
+        let Some(whole) = self.open(of) else { return };
+        whole.is_stacked = true;
+        let begun = Begun { io: part, kind: IoRoute::Transfer, ..whole.begun };
+        self.began(at, begun);
+        if let Some(part) = self.open(part) {
+            part.of = Some(of);
+        }
+    }
+
+    /// The last part that lands is what the whole has waited for.
+    fn part_landed(&mut self, part: OpenIo, of: IoId) {
+        let OpenIo { entered_at, path, max, disk, asks, .. } = part;
+        if let Some(whole) = self.open(of) {
+            (whole.entered_at, whole.path, whole.max, whole.disk, whole.asks) = (entered_at, path, max, disk, asks);
+        }
     }
 
     fn heard(&mut self, at: Instant, reason: Reason) {
@@ -384,6 +412,9 @@ impl Storyteller {
 
     fn landed(&mut self, at: Instant, io: IoId) {
         let Some(open) = self.open.get_mut(io.0 as usize).and_then(Option::take) else { return };
+        if let Some(of) = open.of {
+            return self.part_landed(open, of);
+        }
         let OpenIo { nth, begun, begun_at, .. } = open;
         let (pieces, journal) = match begun.kind {
             IoRoute::Call => self.call(begun, begun_at, at),
@@ -431,7 +462,7 @@ impl Storyteller {
     }
 
     fn way(&self, at: Instant, open: &OpenIo) -> Vec<Piece> {
-        let by = open.begun.by;
+        let by = open.asks;
         let disk = &self.disks[open.disk];
         let max = open.max.map(|nap| vec![nap]);
         let naps = max.as_deref().unwrap_or_else(|| disk.naps_of(by));
@@ -442,6 +473,7 @@ impl Storyteller {
             is_durable: open.begun.is_durable,
             began_at: open.begun_at,
             reached_at: open.reached_at,
+            is_stacked: open.is_stacked,
             entered_at: open.entered_at,
             landed_at: at,
             path: open.path.as_deref(),
@@ -493,7 +525,7 @@ impl Onlooker for Storyteller {
             Happening::Entered { bio } => {
                 let disk = self.at;
                 if let Some(open) = self.open(IoId(bio.tag.0)) {
-                    (open.entered_at, open.disk) = (Some(at), disk);
+                    (open.entered_at, open.disk, open.asks) = (Some(at), disk, bio.submitter);
                 }
                 // An `io.max` reason that comes before the bio's result is about this bio.
                 self.here().held = None;
@@ -508,6 +540,7 @@ impl Onlooker for Storyteller {
                 }
             }
             Happening::Heard(reason) => self.heard(at, reason),
+            Happening::Parted { part, of } => self.parted(at, part, of),
             Happening::Reached { io } => {
                 if let Some(open) = self.open(io) {
                     open.reached_at = Some(at);

@@ -1,7 +1,7 @@
 //! A source's actions at one moment, emission by emission.
 
 use blksched::author::Waiter;
-use blksched::{Bio, Hints, Listener, Op, Submitted};
+use blksched::{Bio, Hints, Instant, Listener, Op, Submitted, Tag};
 use blksched_workloads::host::HostCall;
 use blksched_workloads::{Emission, LoneBurst, TakenIo};
 
@@ -112,6 +112,35 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub(super) fn waits(&mut self, index: usize) {
         let (now, submitter) = (self.now, self.properties[index].submitter);
         self.everywhere(|world| world.here.queue.waits(now, submitter));
+    }
+
+    /// Source number `source` takes a completion; of a call that was several I/Os, all of them.
+    #[inline]
+    fn taken(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
+        // Usually they are taken as they came, one at a time.
+        if let Some((_, place)) = self.untaken[source].pop_front_if(|(other, _)| *other == tag) {
+            self.record_taken(source, place, accepted);
+        }
+        if !self.untaken[source].is_empty() {
+            self.take_others(source, tag, accepted);
+        }
+    }
+
+    #[inline(never)]
+    fn take_others(&mut self, source: usize, tag: Tag, accepted: Option<Instant>) {
+        while let Some(at) = self.untaken[source].iter().position(|(other, _)| *other == tag)
+            && let Some((_, place)) = self.untaken[source].remove(at)
+        {
+            self.record_taken(source, place, accepted);
+        }
+    }
+
+    #[inline]
+    fn record_taken(&mut self, source: usize, place: u32, accepted: Option<Instant>) {
+        let mut done = self.flights.release(place).completion(self.properties[source].submitter);
+        let at_once = if self.labour.is_some() { done.accepted_at } else { done.submitted_at };
+        done.accepted_at = accepted.unwrap_or(at_once);
+        self.observer.completed(self.now, source, &done);
     }
 
     /// Puts a source's own bio in flight, under the world's name for it.

@@ -68,6 +68,24 @@ pub(super) struct DiskSpan {
     end: u64,
 }
 
+impl DiskSpan {
+    pub(super) fn new(first: Sector, sectors: u64) -> DiskSpan {
+        DiskSpan { first: first.0, end: first.0 + sectors }
+    }
+
+    pub(super) fn has(&self, sector: Sector) -> bool {
+        (self.first..self.end).contains(&sector.0)
+    }
+
+    pub(super) fn is_apart(&self, other: &DiskSpan) -> bool {
+        self.end <= other.first || other.end <= self.first
+    }
+
+    pub(super) fn first(&self) -> Sector {
+        Sector(self.first)
+    }
+}
+
 impl<L: Listener, O: Observer> World<L, O> {
     /// A bio enters the queue.
     pub(super) fn hand_in(&mut self, bio: Bio) -> Submitted {
@@ -94,8 +112,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     pub fn with_disk(mut self, first: Sector, queue: BlockQueue<L>, disk: Box<dyn Disk>) -> World<L, O> {
         let span = DiskSpan { first: first.0, end: first.0 + disk.facts().sectors };
         assert!(!self.spans.is_empty(), "the first disk has no place");
-        let is_apart = |other: &DiskSpan| span.end <= other.first || other.end <= span.first;
-        assert!(self.spans.iter().all(is_apart), "two disks at one place: {span:?}, {:?}", self.spans);
+        assert!(
+            self.spans.iter().all(|other| span.is_apart(other)),
+            "two disks at one place: {span:?}, {:?}",
+            self.spans
+        );
         let number = DiskNumber(self.spans.len() as u16);
         self.spans.push(span);
         self.elsewhere.push(Device::new(number, queue, disk));
@@ -118,10 +139,10 @@ impl<L: Listener, O: Observer> World<L, O> {
         seen
     }
 
-    /// Whether it has one disk only.
+    /// Whether it has one disk only, and nothing stacked on it.
     #[inline(always)]
     pub(super) fn is_lone(&self) -> bool {
-        self.elsewhere.is_empty()
+        self.spans.is_empty()
     }
 
     /// Turns to this disk; returns the one that it turned away from.
@@ -137,13 +158,16 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The disk of a sector of the common space.
     pub(super) fn disk_at(&self, sector: Sector) -> DiskNumber {
-        let at = self.spans.iter().position(|span| (span.first..span.end).contains(&sector.0));
+        let at = self.spans.iter().position(|span| span.has(sector));
         DiskNumber(at.unwrap_or(0) as u16)
     }
 
     /// A sector of the common space as its disk counts.
     #[inline]
     pub(super) fn on_disk(&self, sector: Sector) -> Sector {
+        if let Some(first) = self.stack.as_ref().and_then(|stack| stack.first_of(sector)) {
+            return Sector(sector.0 - first.0);
+        }
         match self.spans.get(self.disk_at(sector).index()) {
             Some(span) => Sector(sector.0.saturating_sub(span.first)),
             None => sector,
@@ -168,9 +192,21 @@ impl<L: Listener, O: Observer> World<L, O> {
     #[inline(never)]
     pub(super) fn address(&mut self, index: usize, bio: &mut Bio) {
         match bio.op {
-            Op::Flush => bio.start = Sector(self.spans[self.last_used[index].index()].first),
-            _ => self.last_used[index] = self.disk_at(bio.start),
+            Op::Flush => bio.start = self.last_used[index].unwrap_or_else(|| self.first_place()),
+            _ => {
+                let above = self.stack.as_ref().and_then(|stack| stack.first_of(bio.start));
+                self.last_used[index] = Some(above.unwrap_or_else(|| self.begins(self.disk_at(bio.start))));
+            }
         }
+    }
+
+    fn begins(&self, disk: DiskNumber) -> Sector {
+        self.spans[disk.index()].first()
+    }
+
+    /// Where a process's flush goes that has used no disk yet.
+    fn first_place(&self) -> Sector {
+        if self.stack.is_some() { Sector(0) } else { self.begins(DiskNumber::FIRST) }
     }
 
     /// Does something at every disk, each of which then runs its queue.
@@ -189,12 +225,15 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// The next event of any disk but this one.
     #[inline(never)]
     pub(super) fn elsewhere_upcoming(&self) -> Instant {
-        self.elsewhere.iter().map(|device| device.upcoming()).min().unwrap_or(Instant::NEVER)
+        let disks = self.elsewhere.iter().map(|device| device.upcoming()).min().unwrap_or(Instant::NEVER);
+        self.stack.as_ref().map_or(disks, |stack| disks.min(stack.upcoming()))
     }
 
     /// Whether no disk has anything to do.
     pub(super) fn is_idle(&self) -> bool {
-        self.here.is_idle() && self.elsewhere.iter().all(|device| device.is_idle())
+        self.stack.as_ref().is_none_or(|stack| stack.is_idle())
+            && self.here.is_idle()
+            && self.elsewhere.iter().all(|device| device.is_idle())
     }
 
     /// The first disk that was given something and has not run its queue since; it counts as run from now on.

@@ -10,6 +10,8 @@ use blksched_measure::Completion;
 pub(super) enum Owner {
     Source(u32),
     Host,
+    /// A part of a stacked device's bio; the device's number.
+    Part(u16),
 }
 
 /// A bio, or a call, in flight. Queue and host know it by its place in the world's table, its owner by the owner's own

@@ -46,8 +46,14 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Submits a source's own bio.
     pub(super) fn submit(&mut self, index: usize, bio: Bio) {
-        if !self.properties[index].sleeps_for_slots {
+        if !self.properties[index].sleeps_for_slots && !self.is_stacked(bio.start) {
             return self.submit_offloaded(index, bio);
+        }
+        if self.is_stacked(bio.start) {
+            if self.enter_stack(bio) {
+                self.fell_asleep(index, bio.submitter);
+            }
+            return;
         }
         let (home, bio) = self.turn_for(bio);
         if self.hand_in(bio) == Submitted::Asleep {
@@ -69,6 +75,12 @@ impl<L: Listener, O: Observer> World<L, O> {
         let tag = self.flights.insert(flight);
         let bio = Bio { tag, ..bio };
         self.tells(|| Happening::Began(Begun::transfer(&bio)));
+        if self.is_stacked(bio.start) {
+            if self.enter_stack(bio) {
+                self.host.fell_asleep(bio.submitter);
+            }
+            return;
+        }
         let (home, bio) = self.turn_for(bio);
         if self.hand_in(bio) == Submitted::Asleep {
             self.host_fell_asleep(bio.submitter);
@@ -78,6 +90,9 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// This submitter's submission, which slept, went through.
     pub(super) fn wake(&mut self, submitter: SubmitterId) {
+        if self.stack_woke(submitter) {
+            return;
+        }
         let source = self.source_of(submitter);
         if let Some(index) = source.filter(|&index| !self.properties[index].sleeps_for_slots) {
             return self.offloaded_woke(index, submitter);

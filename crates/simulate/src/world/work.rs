@@ -325,7 +325,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Works for a source's bio; its burst may end with it.
     pub(super) fn toil_for(&mut self, source: usize, bio: &Bio, waits: bool) {
-        let disk = if self.is_lone() { DiskNumber::FIRST } else { self.disk_at(bio.start) };
+        let disk = if self.is_lone() { DiskNumber::FIRST } else { self.disk_below(bio.start) };
         if let Some(labour) = &mut self.labour {
             labour.keep(bio);
             labour.processes[source].disk = disk;

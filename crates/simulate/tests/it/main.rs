@@ -17,6 +17,7 @@ mod priorities;
 mod replays;
 mod several_disks;
 mod slots;
+mod stack;
 mod stories;
 mod tenants;
 mod trace_mutations;

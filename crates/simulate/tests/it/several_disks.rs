@@ -50,6 +50,7 @@ impl Bench {
             name: name.to_owned(),
             first: place,
             disk: spec.clone(),
+            is_fellow: false,
             elevator: choice(elevator),
             knobs: Vec::new(),
             surroundings: self.surroundings,
@@ -65,7 +66,7 @@ impl Bench {
             seed: 1,
             limit: Span::from_secs(4),
             other_disks: Vec::new(),
-            beside: Beside { first: Sector(0), disks },
+            beside: Beside { first: Sector(0), disks, ..Beside::default() },
         }
     }
 

@@ -1,0 +1,87 @@
+//! Stacked devices by their words: what is above what, and whose schedulers are compared.
+
+use blksched::{Catalogue, Span};
+use blksched_lab::scene::Stage;
+use blksched_lab::{Comparison, NoFiles, Scene};
+
+const JOBS: &str = "[global]\ndirect=1\nbs=4k\n[reader]\nfilename=/dev/md0\nrw=randread\n\
+                    [writer]\nfilename=/dev/md0p1\nrw=randwrite\n";
+
+fn stage_of(jobs: &str, disk: &str) -> Result<Stage, String> {
+    let scene = Scene::of_jobs("md.fio", jobs, disk);
+    Stage::load(&scene, &NoFiles).map_err(|error| error.to_string())
+}
+
+fn stage(disk: &str) -> Result<Stage, String> {
+    stage_of(JOBS, disk)
+}
+
+fn seen(disk: &str) -> (String, Vec<String>) {
+    let stage = stage(disk).unwrap();
+    (stage.on_what(), stage.among.names().into_iter().map(str::to_owned).collect())
+}
+
+#[test]
+fn members_have_disks_of_their_own_or_names() {
+    let of = |disk: &str| seen(disk).1.join(" ");
+    assert_eq!(of("md-raid0:2xnvme-ssd"), "md-raid0[0] md-raid0[1]");
+    assert_eq!(of("md0=md-raid10:3xssd,chunk=64k"), "md0[0] md0[1] md0[2]");
+    assert_eq!(of("md0=md-raid1:sda+sdb,sdb=hdd-7200,sda=ssd"), "sda sdb");
+    assert_eq!(of("crypt:md-raid1:2xssd"), "crypt[0] crypt[1]");
+    assert_eq!(of("md0=md-raid0:sda+2xssd,sda=crypt:nvme-ssd"), "sda[0] md0[0] md0[1]");
+    assert_eq!(seen("md0=md-raid1:sda+sdb,sdb=hdd-7200,sda=ssd").0, "md0=md-raid1:sda+sdb");
+    assert_eq!(seen("lvm:ssd").0, "lvm:ssd");
+}
+
+#[test]
+fn a_device_beside_a_disk_has_its_own_place() {
+    let jobs = format!("{JOBS}[other]\nfilename=/dev/sdc\nrw=randread\n");
+    let stage = stage_of(&jobs, "md0=md-raid0:2xssd,sdc=hdd-7200").unwrap();
+    assert_eq!(stage.among.names(), ["md0[0]", "md0[1]", "sdc"]);
+    assert_eq!(stage.plan.disks, ["md0", "sdc"]);
+    assert_eq!(stage.on_what(), "md0=md-raid0:2xssd, sdc=hdd-7200");
+    let notes = stage.notes().join("\n");
+    assert!(notes.contains("sdc keeps mq-deadline") && !notes.contains("md0[1] keeps"), "{notes}");
+    assert!(notes.contains("schedulers are those of md0[0] and the 1 beside it"), "{notes}");
+}
+
+#[test]
+fn mistakes_are_told_with_their_place() {
+    let error = |disk: &str| stage(disk).map(|stage| stage.on_what()).unwrap_err();
+    let twice = error("md0=md-raid1:sda+sda,sda=ssd");
+    assert!(twice.contains("md-raid1:sda+sda:1:14: `sda` is a member already: expected each disk once"), "{twice}");
+    let circle = error("md0=ssd,md1=md-raid0:md2+sdb,md2=linear:md1,sdb=ssd");
+    assert!(circle.contains("is below itself"), "{circle}");
+    let own = error("md0=linear:md0");
+    assert!(own.contains("`md0` is below itself: expected disks at the bottom"), "{own}");
+    let few = error("md0=md-raid1:1xssd");
+    assert!(few.contains(":1:10: 1 member: expected 2 to 64"), "{few}");
+    let unknown = error("md-raid0:2xnvme-sdd");
+    assert!(unknown.contains("did you mean `nvme-ssd`?"), "{unknown}");
+    let refused = error("md-raid5:3xssd");
+    assert!(refused.contains("md-raid5 is not modelled"), "{refused}");
+    let unused = error("md0=md-raid0:sda+sdb,sda=ssd,sdb=ssd,sdc=ssd");
+    assert!(unused.contains("no job uses `sdc`"), "{unused}");
+    let jobs = format!("{JOBS}[raw]\nfilename=/dev/sda\nrw=read\n");
+    let raw = stage_of(&jobs, "md0=md-raid0:sda+sdb,sda=ssd,sdb=ssd").map(|stage| stage.on_what()).unwrap_err();
+    assert!(raw.contains("/dev/sda is a member of a stacked device"), "{raw}");
+}
+
+#[test]
+fn all_members_have_the_schedulers_that_are_compared_unless_one_is_named() {
+    let schedulers = |elevators: &[&str]| {
+        let scene = Scene::of_jobs("md.fio", JOBS, "md0=md-raid0:2xide-2002");
+        let elevators: Vec<String> = elevators.iter().map(|&name| name.to_owned()).collect();
+        let mut comparison = Comparison { elevators, ..Comparison::of(scene, 1) };
+        comparison.scene.time = Some(Span::from_ms(200));
+        let stage = Stage::load(&comparison.scene, &NoFiles).unwrap();
+        let compared = comparison.run(stage, &Catalogue::builtin(), &()).unwrap();
+        let of = |(_, trial): &(String, blksched_simulate::Trial)| {
+            format!("{}+{}", trial.elevator.entry.name, trial.beside.disks[0].elevator.entry.name)
+        };
+        compared.used.iter().map(of).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(schedulers(&["none", "bfq"]), "none+none bfq+bfq");
+    assert_eq!(schedulers(&["md0=none", "bfq"]), "none+none bfq+bfq");
+    assert_eq!(schedulers(&["none", "bfq", "md0[1]=kyber"]), "none+kyber bfq+kyber");
+}

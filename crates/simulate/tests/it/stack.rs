@@ -1,0 +1,213 @@
+//! Stacked devices in a world: every member has a queue of its own.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Choice, Sector, Span};
+use blksched_disks::stack::{StackWord, StackedWord, stack_word};
+use blksched_measure::Work;
+use blksched_simulate::cpu::{CpuPreset, HostCpus};
+use blksched_simulate::{Beside, BesideDisk, BesideVolume, Findings, Surroundings, Trial};
+use blksched_workloads::DiskPlaces;
+use blksched_workloads::fio::JobFile;
+use blksched_workloads::host::fs::FsKind;
+
+fn choice(name: &str) -> Choice {
+    Catalogue::builtin().parse(name).unwrap()
+}
+
+const APART: u64 = 1 << 40;
+
+/// Disks and devices below one another, at places of their own.
+struct Below {
+    surroundings: Surroundings,
+    elevator: Choice,
+    disks: Vec<BesideDisk>,
+    volumes: Vec<BesideVolume>,
+}
+
+impl Below {
+    /// Where the device is, and how long.
+    fn add(&mut self, stacked: &StackedWord, first: Option<Sector>) -> (Sector, u64) {
+        let members = stacked.members.iter().map(|member| match member {
+            StackWord::Stacked(inner) => self.add(inner, None),
+            StackWord::Disk { word, .. } => {
+                let disk = Arc::new(blksched_disks::load(word).unwrap());
+                let place = (self.next(), disk.build(0).facts().sectors);
+                self.disks.push(BesideDisk {
+                    name: format!("[{}]", self.disks.len()),
+                    first: place.0,
+                    disk,
+                    is_fellow: true,
+                    elevator: self.elevator.clone(),
+                    knobs: Vec::new(),
+                    surroundings: self.surroundings,
+                });
+                place
+            }
+        });
+        let members: Vec<_> = members.collect();
+        let volume = BesideVolume { first: first.unwrap_or_else(|| self.next()), spec: stacked.spec, members };
+        let place = (volume.first, volume.sectors());
+        self.volumes.push(volume);
+        place
+    }
+
+    fn next(&self) -> Sector {
+        Sector(APART * (1 + self.disks.len() + self.volumes.len()) as u64)
+    }
+}
+
+/// A run of these jobs on a stacked device.
+fn trial(word: &str, elevator: &str, jobs: &str, surroundings: Surroundings) -> Trial {
+    let mut below = Below { surroundings, elevator: choice(elevator), disks: Vec::new(), volumes: Vec::new() };
+    let stacked = stack_word(word).unwrap().unwrap();
+    let (_, sectors) = below.add(&stacked, Some(Sector(0)));
+    let jobs = format!("[global]\nfilename=/dev/md0\n{jobs}");
+    let plan = JobFile::parse(&jobs, "jobs").unwrap().plan_on_disks(&DiskPlaces::alone(sectors), FsKind::None).unwrap();
+    let own = below.disks.remove(0);
+    Trial {
+        elevator: choice(elevator),
+        knobs: Vec::new(),
+        surroundings,
+        disk: own.disk,
+        plan: Arc::new(plan),
+        seed: 1,
+        limit: Span::from_secs(2),
+        other_disks: Vec::new(),
+        beside: Beside { first: own.first, disks: below.disks, volumes: below.volumes },
+    }
+}
+
+fn run(word: &str, elevator: &str, jobs: &str) -> Findings {
+    trial(word, elevator, jobs, Surroundings::default()).simulate().unwrap()
+}
+
+fn with_cpus() -> Surroundings {
+    let cpus = Some(HostCpus { cpus: 2, costs: CpuPreset::usual().costs });
+    Surroundings { cpus, ..Surroundings::default() }
+}
+
+fn ios(found: &Findings, work: Work) -> u64 {
+    found.jobs.iter().map(|job| job.record.work(work).ios).sum()
+}
+
+const READS: &str = "[r]\nrw=randread\nbs=4k\ndirect=1\nioengine=libaio\niodepth=16\ntime_based\nruntime=60\n";
+
+#[test]
+fn two_stripes_read_faster_than_one_and_both_members_work() {
+    let one = ios(&run("linear:hdd-7200", "none", READS), Work::Read);
+    for word in ["md-raid0:2xhdd-7200", "striped:2xhdd-7200", "md-raid1:2xhdd-7200", "md-raid10:4xhdd-7200"] {
+        let found = run(word, "none", READS);
+        assert!(ios(&found, Work::Read) * 10 > one * 15, "{word}: {} and {one}", ios(&found, Work::Read));
+        assert!(found.disk.busy > 0.8 && found.beside.iter().all(|member| member.disk.busy > 0.8), "{word}");
+    }
+}
+
+#[test]
+fn a_mirror_writes_everything_twice_and_waits_for_the_slower() {
+    let writes = "[w]\nrw=randwrite\nbs=4k\ndirect=1\nsize=1g\nnumber_ios=200\n";
+    let one = run("linear:hdd-7200", "mq-deadline", writes);
+    let two = run("md-raid1:2xhdd-7200", "mq-deadline", writes);
+    assert!(one.finished && two.finished);
+    assert_eq!((one.requests, two.requests), (200, 400));
+    assert!(two.elapsed * 20 >= one.elapsed * 19, "{:?} {:?}", two.elapsed, one.elapsed);
+    let slow = run("md-raid1:sata-ssd+hdd-7200", "mq-deadline", writes);
+    assert!(slow.elapsed * 2 > one.elapsed, "{:?} {:?}", slow.elapsed, one.elapsed);
+}
+
+/// Nothing but the way differs from the disk alone.
+#[test]
+fn a_linear_device_of_one_disk_does_as_the_disk() {
+    for elevator in ["none", "mq-deadline", "kyber", "bfq"] {
+        for jobs in [
+            READS.to_owned(),
+            "[w]\nrw=randwrite\nbs=4k\nsize=64m\nfsync=8\ntime_based\nruntime=60\n".to_owned(),
+            "[u]\nrw=randread\ndirect=1\nioengine=io_uring\niodepth=600\ntime_based\nruntime=60\n".to_owned(),
+            format!("{READS}[w]\nrw=write\nbs=1m\ndirect=1\nioengine=libaio\niodepth=8\ntime_based\nruntime=60\n"),
+        ] {
+            for around in [Surroundings::default(), with_cpus()] {
+                let stacked = trial("linear:hdd-7200", elevator, &jobs, around);
+                let alone = Trial { beside: Beside::default(), ..stacked.clone() };
+                let (stacked, alone) = (stacked.simulate().unwrap(), alone.simulate().unwrap());
+                let (one, other) = (alone.requests, stacked.requests);
+                assert!(one.abs_diff(other) * 10 <= one, "{elevator}: {other} and {one} alone\n{jobs}");
+            }
+        }
+    }
+}
+
+#[test]
+fn runs_are_the_same_again() {
+    let jobs = "[w]\nrw=randrw\nbs=16k\nsize=1g\nfsync=16\n[r]\nrw=randread\ndirect=1\nioengine=io_uring\niodepth=64\n\
+                [d]\nrw=randwrite\ndirect=1\nsync=1\nbs=64k\n";
+    for word in [
+        "md-raid10:4xnvme-ssd",
+        "crypt:md-raid0:2xnvme-ssd,chunk=16k",
+        "linear:md-raid1:2xnvme-ssd",
+        "crypt:sata-ssd,no_read_workqueue,no_write_workqueue",
+    ] {
+        for around in [Surroundings::default(), with_cpus()] {
+            for elevator in ["none", "bfq"] {
+                let trial = Trial { limit: Span::from_ms(50), ..trial(word, elevator, jobs, around) };
+                let (found, again) = (trial.simulate().unwrap(), trial.simulate().unwrap());
+                assert_eq!((found.hash, found.requests), (again.hash, again.requests), "{word} {elevator}");
+                assert!(ios(&found, Work::Read) > 20 && ios(&found, Work::Write) > 2, "{word} {elevator}");
+            }
+        }
+    }
+}
+
+#[test]
+fn few_slots_at_the_members_let_nobody_starve() {
+    let jobs = "[a]\nrw=write\nbs=1m\ndirect=1\nioengine=libaio\niodepth=8\nnumjobs=4\nsize=16m\n\
+                [b]\nrw=randwrite\nbs=256k\nsize=16m\nend_fsync=1\n\
+                [u]\nrw=randread\nbs=256k\ndirect=1\nioengine=io_uring\niodepth=64\nsize=32m\n";
+    for word in ["md-raid0:2xsata-ssd,chunk=16k", "md-raid1:2xsata-ssd", "crypt:sata-ssd"] {
+        for around in [Surroundings::default(), with_cpus()] {
+            let around = Surroundings { nr_requests: Some(4), ..around };
+            let trial = Trial { limit: Span::from_secs(60), ..trial(word, "mq-deadline", jobs, around) };
+            let found = trial.simulate().unwrap();
+            assert!(found.finished, "{word}");
+        }
+    }
+}
+
+#[test]
+fn a_flush_reaches_every_member() {
+    let jobs = "[a]\nrw=randwrite\nbs=4k\ndirect=1\nfsync=1\nnumber_ios=20\nsize=1g\n";
+    let found = run("md-raid0:2xsata-ssd", "none", jobs);
+    assert!(found.finished);
+    let syncs = ios(&found, Work::Sync);
+    assert!(syncs >= 19 && found.requests >= 20 + 2 * syncs, "{} requests, {syncs} syncs", found.requests);
+}
+
+#[test]
+fn encryption_costs_time_and_without_workqueues_less() {
+    let jobs = "[r]\nrw=randread\nbs=4k\ndirect=1\ntime_based\nruntime=60\n";
+    let of = |word: &str| {
+        ios(
+            &Trial { limit: Span::from_ms(200), ..trial(word, "none", jobs, with_cpus()) }.simulate().unwrap(),
+            Work::Read,
+        )
+    };
+    let (plain, crypt) = (of("linear:nvme-ssd"), of("crypt:nvme-ssd"));
+    let (inline, slow) = (of("crypt:nvme-ssd,no_read_workqueue"), of("crypt:nvme-ssd,decrypt=100"));
+    assert!(plain > inline && inline > crypt && crypt > slow, "{plain} {inline} {crypt} {slow}");
+}
+
+#[test]
+fn behind_dm_crypts_thread_bfq_sees_one_writer() {
+    let one = |name: &str, class: u32| {
+        format!("[{name}]\nrw=randwrite\nbs=4k\ndirect=1\nioengine=libaio\niodepth=16\nprioclass=2\nprio={class}\n")
+    };
+    let jobs = format!("{}{}", one("high", 0), one("low", 7));
+    let share = |word: &str| {
+        let found = run(word, "bfq", &jobs);
+        let of = |job: usize| found.jobs[job].record.work(Work::Write).ios as f64;
+        of(0) / of(1).max(1.0)
+    };
+    let (kept, lost) = (share("linear:hdd-7200"), share("linear:hdd-7200,priority=lost"));
+    let crypt = share("crypt:hdd-7200");
+    assert!(kept > 4.0 && lost < kept / 4.0, "{kept} {lost}");
+    assert!(crypt < kept / 4.0, "one queue for both: {crypt}, and {kept} without dm-crypt");
+}
