@@ -82,11 +82,12 @@ pub(crate) fn document(schema: &'static str, run: &JsonRun<'_>, rest: Value) -> 
     });
     if !stage.among.others.is_empty() {
         let other = |other: &OtherStage| {
+            let alike = stage.among.is_fellow(other) && !other.is_named;
             json!({
                 "name": other.name,
                 "model": other.disk.name,
                 "description": other.disk.description,
-                "scheduler": other.contender.label(),
+                "scheduler": if alike { "as varied_disk".to_owned() } else { other.contender.label() },
                 "attached": other.disk.attached.word(),
             })
         };

@@ -41,7 +41,13 @@ impl Files for OnDisk {
     }
 
     fn disk(&self, name: &str) -> Result<DiskSpec, Error> {
-        blksched_disks::load(name).map_err(Error::Disk)
+        match blksched_disks::stack::stack_word(name) {
+            Some(Err(error)) => Err(Error::Disk(error)),
+            Some(Ok(_)) => Err(Error::Input(format!(
+                "{name}: a stacked device: expected one disk here; --disk of compare, simulate and explain takes both"
+            ))),
+            None => blksched_disks::load(name).map_err(Error::Disk),
+        }
     }
 
     fn device(&self, name: &str) -> Option<Facts> {

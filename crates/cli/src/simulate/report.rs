@@ -112,7 +112,9 @@ fn disks(stage: &Stage, findings: &Findings) -> Table {
     let own = "the tables above".to_owned();
     table.row(row(&stage.among.name, own, &findings.disk, findings.requests - others));
     for (other, found) in stage.among.others.iter().zip(&findings.beside) {
-        table.row(row(&other.name, other.contender.label(), &found.disk, found.requests));
+        let alike = stage.among.is_fellow(other) && !other.is_named;
+        let elevator = if alike { "the same".to_owned() } else { other.contender.label() };
+        table.row(row(&other.name, elevator, &found.disk, found.requests));
     }
     table
 }

@@ -4,6 +4,7 @@
 mod advise;
 mod arguments;
 mod disk_results;
+mod disks;
 mod experiment_command;
 mod features;
 mod have_run;
