@@ -243,6 +243,23 @@ impl Trial {
         Ok(world)
     }
 
+    /// The same, changed from `before`, where the members of the same stacked device change as its own disk did.
+    #[must_use]
+    pub fn for_all_members(mut self, before: &Trial) -> Trial {
+        let scheduler = |elevator: &Choice, knobs: &[(String, i64)]| format!("{elevator} {knobs:?}");
+        let own = scheduler(&before.elevator, &before.knobs);
+        for member in self.beside.disks.iter_mut().filter(|disk| disk.is_fellow) {
+            if scheduler(&member.elevator, &member.knobs) == own {
+                member.elevator = self.elevator.clone();
+                (member.knobs, member.surroundings) = (self.knobs.clone(), self.surroundings);
+            }
+            if member.disk.name == before.disk.name {
+                member.disk = self.disk.clone();
+            }
+        }
+        self
+    }
+
     /// A teller that has seen nothing yet of this run.
     pub fn storyteller(&self, asked: StoriesAsked) -> Storyteller {
         let flusher = SubmitterId(self.plan.jobs.iter().map(|job| job.submitter.0 + 1).max().unwrap_or(0));

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use blksched::Catalogue;
 use blksched_disks::Fit;
+use blksched_simulate::Trial;
 
 use crate::comparison::{Comparison, FitSearch};
 use crate::error::Error;
@@ -376,10 +377,10 @@ impl MarginSearch<'_> {
         }
         let disk = Arc::new(disk);
         let trial = |nth: &usize| {
-            let mut trial = stage.trial(&comparison.scene, &contenders[*nth], *limit);
-            trial.disk = disk.clone();
+            let before = stage.trial(&comparison.scene, &contenders[*nth], *limit);
+            let mut trial = Trial { disk: disk.clone(), ..before.clone() };
             host_fits::apply(&mut trial, changes);
-            trial
+            trial.for_all_members(&before)
         };
         let all = (0..seeds as u64).map(|nth| first.wrapping_add(nth)).collect();
         let runs = self.base.runs.grid(who.iter().map(trial).collect(), all)?;

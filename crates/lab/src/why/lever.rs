@@ -47,16 +47,17 @@ impl Lever {
         if self == Depth {
             let depth = trial.surroundings.depth.unwrap_or_else(|| trial.disk.build(0).facts().depth);
             let surroundings = Surroundings { depth: Some(depth / 2), ..trial.surroundings };
-            let next = (depth > 1).then(|| ((depth / 2).to_string(), Trial { surroundings, ..trial.clone() }));
+            let next = (depth > 1)
+                .then(|| ((depth / 2).to_string(), Trial { surroundings, ..trial.clone() }.for_all_members(trial)));
             return Some((depth.to_string(), next));
         }
         let built = trial.elevator.build();
         let knob = built.elevator.tunables().find(self.knob()).ok()?;
         let set = trial.knobs.iter().find(|(name, _)| name == knob.name).map(|(_, raw)| *raw);
         let raw = set.or_else(|| built.elevator.tunables().get(knob.name))?;
-        let next = self
-            .next(knob, raw)
-            .map(|next| (knob.unit.show(next), Trial { knobs: with(&trial.knobs, knob.name, next), ..trial.clone() }));
+        let turned =
+            |next| Trial { knobs: with(&trial.knobs, knob.name, next), ..trial.clone() }.for_all_members(trial);
+        let next = self.next(knob, raw).map(|next| (knob.unit.show(next), turned(next)));
         Some((knob.unit.show(raw), next))
     }
 
