@@ -13,6 +13,7 @@ mod heirs;
 mod hostile;
 mod interop;
 mod kit;
+mod medium;
 mod mount;
 mod odd;
 mod operations;

@@ -6,32 +6,41 @@ use blksched_nbd::{Command, Persist};
 
 use crate::kit::{Client, ENGINES, Folder, Server, output, status, works};
 
-/// A block device in a file, removed at the end.
-struct Loop {
-    device: String,
-    _folder: Folder,
+/// A block device in a file, removed at the end. It has a cache to be flushed, which is checked: a loop device whose
+/// `write_cache` was once set to "write through" keeps that for its next file, and the kernel then drops its flushes.
+pub struct Loop {
+    pub device: String,
 }
 
 impl Loop {
-    fn new() -> Option<Loop> {
-        Loop::with(&[])
-    }
-
-    fn with(options: &[&str]) -> Option<Loop> {
-        let folder = Folder::new();
-        let file = folder.file("disk.img", 16 << 20);
-        let output = output(Process::new("losetup").args(options).args(["--find", "--show", &file]));
+    /// Over this file.
+    pub fn over(file: &str, options: &[&str]) -> Option<Loop> {
+        let output = output(Process::new("losetup").args(options).args(["--find", "--show", file]));
         let Some(output) = output.ok().filter(|output| output.status.success()) else {
             println!("skipped: this machine gives us no loop device");
             return None;
         };
-        Some(Loop { device: String::from_utf8(output.stdout).unwrap().trim().to_owned(), _folder: folder })
+        let device = String::from_utf8(output.stdout).unwrap().trim().to_owned();
+        let made = Loop { device };
+        let says = |file: &str| std::fs::read_to_string(made.sys(file)).unwrap();
+        let (cache, back) = ("queue/write_cache", "write back");
+        // A read-only device has nothing to be flushed.
+        if says("ro").trim() == "0" {
+            if says(cache).trim() != back {
+                std::fs::write(made.sys(cache), back).unwrap();
+            }
+            assert_eq!(says(cache).trim(), back, "{}", made.sys(cache));
+        }
+        Some(made)
+    }
+
+    fn sys(&self, file: &str) -> String {
+        format!("/sys/block/{}/{file}", self.device.rsplit('/').next().unwrap())
     }
 
     /// The number of its flushes: the 16th number of `stat` (since Linux 5.5).
     fn flushes(&self) -> u64 {
-        let name = self.device.rsplit('/').next().unwrap();
-        let stat = std::fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        let stat = std::fs::read_to_string(self.sys("stat")).unwrap();
         stat.split_whitespace().nth(15).unwrap().parse().unwrap()
     }
 
@@ -58,7 +67,8 @@ fn write(client: &mut Client, persist: Persist) {
 
 #[test]
 fn flushes_and_writes_through_reach_the_device_before_they_are_answered() {
-    let Some(device) = Loop::new() else { return };
+    let folder = Folder::new();
+    let Some(device) = Loop::over(&folder.file("disk.img", 16 << 20), &[]) else { return };
     for engine in ENGINES.into_iter().filter(|engine| works(engine)) {
         let server = Server::start(&["--export", &format!("l={}", device.device), "--engine", engine]);
         let (mut client, mut other) = (server.open("l"), server.open("l"));
@@ -75,7 +85,8 @@ fn flushes_and_writes_through_reach_the_device_before_they_are_answered() {
 
 #[test]
 fn a_read_only_device_is_served_only_if_that_is_asked_for() {
-    let Some(device) = Loop::with(&["--read-only"]) else { return };
+    let folder = Folder::new();
+    let Some(device) = Loop::over(&folder.file("disk.img", 16 << 20), &["--read-only"]) else { return };
     let check = |options: &str| {
         let export = format!("l={}{options}", device.device);
         blksched_cli::printed(&["serve", "--check", "--export", &export], 1000)
