@@ -1,5 +1,6 @@
 //! From a configuration to running shards: opens back ends, finds disks, starts threads.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
@@ -18,6 +19,7 @@ use crate::engine;
 use crate::layout::Layout;
 use crate::orders::ControlHandle;
 use crate::policies::{self, Setting};
+use crate::pulse::Pulse;
 use crate::record::{self, BlktraceFile, Log};
 use crate::shard::{Parts, Shard};
 use crate::tenant::Tenant;
@@ -33,6 +35,8 @@ pub struct Running {
     pub name: String,
     /// The handle for orders.
     pub control: ControlHandle,
+    /// Whether it still does something, once it was told to end.
+    pub pulse: Arc<Pulse>,
     /// Its thread.
     pub thread: JoinHandle<Result<(), ServeError>>,
     /// The layout of its disk.
@@ -225,7 +229,8 @@ impl DiskPlan {
         let trace = config.record.as_deref().map(|directory| BlktraceFile::begin(directory, &name)).transpose()?;
         let log = config.record.as_deref().map(|directory| Log::begin(directory, &name)).transpose()?;
         let (control, orders, wakeup) = ControlHandle::new().map_err(ServeError::system("making an eventfd"))?;
-        let (setting, disk_files) = (Setting::of(config), config.disk_files.clone());
+        let pulse: Arc<Pulse> = Arc::default();
+        let (setting, disk_files, told) = (Setting::of(config), config.disk_files.clone(), pulse.clone());
         let (catalogue, kind, patience, disk) = (catalogue.clone(), config.engine, config.patience, name.clone());
         let (ready, started) = channel();
         // An io_uring belongs to the thread that creates it.
@@ -247,6 +252,7 @@ impl DiskPlan {
                 orders,
                 wakeup,
                 patience,
+                pulse: told,
             });
             if wanted == DepthChoice::Auto {
                 shard.find_depth(depth);
@@ -260,7 +266,7 @@ impl DiskPlan {
         let thread = std::thread::Builder::new().name(format!("shard-{name}")).spawn(life);
         let thread = thread.map_err(ServeError::system("starting a thread"))?;
         if started.recv().is_ok() {
-            return Ok(Running { name, control, thread, layout, tenants: count });
+            return Ok(Running { name, control, pulse, thread, layout, tenants: count });
         }
         match thread.join() {
             Ok(Err(error)) => Err(error),

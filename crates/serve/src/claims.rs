@@ -98,6 +98,13 @@ impl Claims {
         })
     }
 
+    /// Releases all files but those of these disks, whose closing may take as long as what hangs there: the end of the
+    /// process does it.
+    pub fn abandon(self, hung: &[String]) {
+        let (kept, _) = self.0.into_iter().partition::<Vec<_>, _>(|claim| hung.contains(&claim.disk));
+        std::mem::forget(kept);
+    }
+
     /// Releases the export's file.
     pub fn release(&mut self, export: &str) {
         self.0.retain(|claim| claim.export != export);

@@ -15,11 +15,9 @@ use crate::caps::Limit;
 use crate::ending::Ending;
 use crate::engine::EngineKind;
 use crate::policies::WrittenFiles;
+use crate::pulse::SYNCS;
 use crate::reload::Reload;
 use crate::ublk::UblkConfig;
-
-/// How long the last sync of a stopping server may take.
-const SYNC: Duration = Duration::from_secs(60);
 
 /// The configuration of a whole server.
 pub struct ServerConfig {
@@ -91,7 +89,7 @@ impl ServerConfig {
 
     /// How long a stop may take: for its clients, and for making data stable after them.
     pub fn stop_patience(&self) -> Duration {
-        Duration::from_nanos(self.patience.as_ns()) + SYNC
+        Duration::from_nanos(self.patience.as_ns()) + SYNCS
     }
 }
 

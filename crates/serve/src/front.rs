@@ -5,6 +5,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -45,6 +46,7 @@ mod questions;
 mod reload;
 mod replace;
 mod shaking;
+mod stopping;
 
 use elsewhere::{Elsewhere, Renewed};
 use shaking::Shaking;
@@ -376,7 +378,7 @@ impl Front {
             && rustix::io::ioctl_fionbio(&socket, false).is_ok()
         {
             let session = Session { export: served.tenant, ..session };
-            let client = Client { who, socket, session, ahead, place: Some(place) };
+            let client = Client { who, socket: Arc::new(socket), session, ahead, place: Some(place) };
             self.serving.shards[served.shard].control.order(Order::Attach(client));
         }
     }

@@ -17,6 +17,7 @@ use std::net::TcpListener;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use blksched_nbd::Framing;
@@ -85,7 +86,7 @@ pub struct HandedClient {
     /// Bytes that it has sent and that were not processed.
     pub ahead: Vec<u8>,
     /// Its socket.
-    pub socket: OwnedFd,
+    pub socket: Arc<OwnedFd>,
 }
 
 /// What the previous server has handed over; empty if there was none.
@@ -317,7 +318,7 @@ impl Hearing {
         let ahead = self.text.get(end + 1..)?.get(..length)?.to_vec();
         let framing = FRAMINGS.iter().find(|(_, own)| *own == name).map(|(framing, _)| *framing)?;
         let (export, peer) = (said["export"].as_str()?.to_owned(), said["peer"].as_str()?.to_owned());
-        let (allocation, socket) = (said["allocation"].as_bool()?, self.sockets.pop_front()?);
+        let (allocation, socket) = (said["allocation"].as_bool()?, Arc::new(self.sockets.pop_front()?));
         // A server of an older version hands over none.
         let carried = said["carried"].as_bool().unwrap_or(false);
         self.inherited.clients.push(HandedClient { export, framing, allocation, peer, carried, ahead, socket });
@@ -376,7 +377,7 @@ mod tests {
             let (export, peer) = (format!("a \"{nth}\"\n"), "unix:pid=1".to_owned());
             let ahead = vec![b'\n'; nth * 1000];
             others.push(other);
-            let (allocation, carried, socket) = (nth > 0, nth > 1, own.into());
+            let (allocation, carried, socket) = (nth > 0, nth > 1, Arc::new(own.into()));
             let client = HandedClient { export, framing, allocation, peer, carried, ahead, socket };
             pass(&ours, &client).unwrap();
         }
@@ -392,7 +393,7 @@ mod tests {
             assert_eq!((client.export, client.framing), (format!("a \"{nth}\"\n"), FRAMINGS[nth].0));
             assert_eq!((client.allocation, client.carried), (nth > 0, nth > 1));
             assert_eq!(client.ahead.len(), nth * 1000);
-            UnixStream::from(client.socket).write_all(&[nth as u8]).unwrap();
+            rustix::io::write(&client.socket, &[nth as u8]).unwrap();
             let mut byte = [9];
             io::Read::read_exact(&mut other, &mut byte).unwrap();
             assert_eq!(byte, [nth as u8], "each has its own socket");

@@ -5,7 +5,7 @@ use blksched::{Instant, Span};
 /// A command in the device for this long makes its export slow.
 const SLOW: Span = Span::from_secs(1);
 /// A command in the device for this long makes its export stuck: a drive has then given up several retries.
-pub const STUCK: Span = Span::from_secs(10);
+const STUCK: Span = Span::from_secs(10);
 
 /// The state of an export.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -43,6 +43,7 @@ mod notify;
 mod orders;
 mod origin;
 mod policies;
+mod pulse;
 mod record;
 mod reload;
 mod shard;

@@ -2,8 +2,8 @@
 //! message.
 
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::connection::Who;
 use crate::origin::Place;
@@ -19,8 +19,6 @@ pub enum Order {
     Ask(Question, Sender<Result<String, String>>),
     /// Copy all counters.
     Copy(Sender<Box<dyn Figures>>),
-    /// Whether the disk is stuck: a command has been in it for [`crate::health::STUCK`].
-    IsStuck(Sender<bool>),
     /// Change the tenants.
     Change(Change, Sender<Result<String, String>>),
     /// Complete what is in flight, and end.
@@ -68,7 +66,7 @@ pub struct Client {
     /// Who it is.
     pub who: Who,
     /// Its socket.
-    pub socket: OwnedFd,
+    pub socket: Arc<OwnedFd>,
     /// The agreed session; its export is the shard's own number of the tenant.
     pub session: Session,
     /// Bytes that it sent beyond the handshake.
@@ -117,6 +115,8 @@ pub enum Question {
 pub struct ControlHandle {
     sender: Sender<Order>,
     wakeup: Arc<OwnedFd>,
+    /// The sockets of the clients that it was given.
+    clients: Arc<Mutex<Vec<Weak<OwnedFd>>>>,
 }
 
 impl ControlHandle {
@@ -127,13 +127,28 @@ impl ControlHandle {
     pub fn new() -> std::io::Result<(ControlHandle, Receiver<Order>, Arc<OwnedFd>)> {
         let (sender, receiver) = channel();
         let wakeup = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        Ok((ControlHandle { sender, wakeup: wakeup.clone() }, receiver, wakeup))
+        Ok((ControlHandle { sender, wakeup: wakeup.clone(), clients: Arc::default() }, receiver, wakeup))
     }
 
     /// Gives an order; a shard that has ended ignores it.
     pub fn order(&self, order: Order) {
+        if let Order::Attach(client) = &order {
+            let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+            if clients.len() == clients.capacity() {
+                clients.retain(|client| client.strong_count() > 0);
+            }
+            clients.push(Arc::downgrade(&client.socket));
+        }
         if self.sender.send(order).is_ok() {
             let _ = rustix::io::write(&self.wakeup, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Ends the connections of all its clients, whatever the shard is doing: it cannot be waited for.
+    pub fn cut_off(&self) {
+        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        for socket in clients.iter().filter_map(Weak::upgrade) {
+            let _ = rustix::net::shutdown(&socket, rustix::net::Shutdown::Both);
         }
     }
 }

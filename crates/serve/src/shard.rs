@@ -20,6 +20,7 @@ use crate::engine::{Engine, EngineEvent, Io, TransferPart};
 use crate::memory_back;
 use crate::orders::{Client, Order};
 use crate::policies::{Setting, WrittenFiles};
+use crate::pulse::{Awaits, Pulse};
 use crate::record::BlktraceFile;
 use crate::tenant::Tenant;
 use crate::turns::Turns;
@@ -117,6 +118,17 @@ pub struct Shard {
     /// Another server has its clients and its files, until one of the two continues with them.
     lent: bool,
     patience: Span,
+    outside: Outside,
+    pulse: Arc<Pulse>,
+}
+
+/// Operations of the disk that the engine has.
+#[derive(Clone, Copy, Debug, Default)]
+struct Outside {
+    /// How many it was ever given.
+    given: u64,
+    /// How many of them have come back.
+    back: u64,
 }
 
 /// A place that may have lost its cache, and the error's number.
@@ -124,6 +136,8 @@ type Loss = (Place, i32);
 
 /// Memory that was not used for this long is given back.
 const IDLE: Span = Span::from_secs(2);
+/// A thread that ends turns at least so often, so that it is known to be alive.
+const ENDS: Span = Span::from_ms(200);
 
 /// The end of a shard.
 struct Ending {
@@ -192,12 +206,13 @@ pub(crate) struct Parts {
     pub(crate) orders: Receiver<Order>,
     pub(crate) wakeup: Arc<OwnedFd>,
     pub(crate) patience: Span,
+    pub(crate) pulse: Arc<Pulse>,
 }
 
 impl Shard {
     pub(crate) fn new(parts: Parts) -> Shard {
         let Parts { queue, elevator, catalogue, tenants, setting, engine, model, .. } = parts;
-        let Parts { depth, largest_piece, trace, orders, wakeup, patience, .. } = parts;
+        let Parts { depth, largest_piece, trace, orders, wakeup, patience, pulse, .. } = parts;
         let config = queue.header().queue;
         let mut shard = Shard {
             queue,
@@ -236,6 +251,8 @@ impl Shard {
             ending: None,
             lent: false,
             patience,
+            outside: Outside::default(),
+            pulse,
         };
         for at in 0..shard.tenants.len() {
             shard.tell_weight(at);
@@ -259,6 +276,7 @@ impl Shard {
                 self.turn()?;
             }
             self.sync_everything()?;
+            self.pulse.beat(self.outside.back, Awaits::Clients);
             match self.ending.take() {
                 Some(Ending { how: How::HandOver(heir), .. }) => self.hand_over(&heir),
                 _ => return Ok(()),
@@ -287,6 +305,9 @@ impl Shard {
         if !self.removals.is_empty() {
             self.end_removals();
         }
+        if self.ending.is_some() {
+            self.pulse.beat(self.outside.back, self.awaits());
+        }
         Ok(())
     }
 
@@ -299,7 +320,7 @@ impl Shard {
         let tenants = &mut self.tenants;
         let held_up = self.held_up.iter().filter_map(|&at| tenants[at].goes_on(now)).min();
         let model = self.model.as_ref().and_then(|model| model.next());
-        let ending = self.ending.as_ref().map(|ending| ending.by);
+        let ending = self.ending.as_ref().map(|ending| ending.by.min(now + ENDS));
         // While the device is busy, the thread looks up now and then, to know its own lateness from the device's.
         let beat = self.device_time.is_busy().then_some(self.now + device_time::BEAT);
         let wakes = [self.queue.deadline(), held_up, model, self.look, self.turn_at, ending, beat, self.sweep];
@@ -308,7 +329,9 @@ impl Shard {
     }
 
     fn handle(&mut self, event: EngineEvent) {
-        match Token::unpack(event.token) {
+        let token = Token::unpack(event.token);
+        self.outside.back += u64::from(matches!(token, Token::Disk(_) | Token::Extents(_)));
+        match token {
             Token::Wakeup => self.carry_out_orders(),
             Token::Receive(at) => self.received(at, event),
             Token::Send(at) => self.sent(at, event),
@@ -389,7 +412,6 @@ impl Shard {
                     let _ = answer.send(self.answer(&question));
                 }
                 Order::Copy(answer) => drop(answer.send(Box::new(self.figures()))),
-                Order::IsStuck(answer) => drop(answer.send(self.is_stuck())),
                 Order::Change(change, answer) => self.change(change, answer),
                 Order::Stop => self.stop(How::Over),
                 Order::HandOver(heir) => self.stop(How::HandOver(heir)),
@@ -416,8 +438,9 @@ impl Shard {
             if let crate::backend::Store::File(file, _) = &tenant.backend.store
                 && tenant.stability.unsynced
                 && !tenant.is_read_only()
-                && let Err(error) = rustix::fs::fdatasync(file)
             {
+                self.pulse.beat(self.outside.back, self.awaits_sync());
+                let Err(error) = rustix::fs::fdatasync(file) else { continue };
                 self.sync_failed(at, error.raw_os_error());
                 all = all.and(Err(error.into()));
             }

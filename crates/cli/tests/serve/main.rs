@@ -11,6 +11,7 @@ mod guest;
 mod guide;
 mod heirs;
 mod hostile;
+mod hung;
 mod interop;
 mod kit;
 mod medium;

@@ -16,7 +16,7 @@ use crate::connection::{Transport, Who};
 use crate::hand_over::{self, HandedClient, SocketRole};
 use crate::handshaking::HandshakingClient;
 use crate::listen::{Door, peer_of};
-use crate::orders::{Client, ControlHandle, Order};
+use crate::orders::{Client, Order};
 use crate::origin;
 use crate::tls;
 use crate::{AUDIT, ServeError};
@@ -26,9 +26,7 @@ const BEGINS: Duration = Duration::from_secs(20);
 /// How long clients with TLS may go on through a server that was replaced.
 const CARRIES: Duration = Duration::from_secs(3600);
 /// How often it is checked.
-const LOOK: Duration = Duration::from_millis(10);
-/// After so many checks a disk that has not ended is asked whether it is stuck.
-const ASKED: u32 = 20;
+pub(super) const LOOK: Duration = Duration::from_millis(10);
 
 impl Front {
     /// Resumes a client of the previous server, with the export as it was described then.
@@ -181,52 +179,6 @@ impl Front {
             }
         }
     }
-
-    /// Accepts no more clients, and completes what is in flight. What another server continues with is left alone. A
-    /// disk that is stuck is not waited for: what is in it was not answered, and the others are made stable.
-    pub(super) fn stop(&mut self) -> Result<(), ServeError> {
-        // Cached data of a block device is written back now, while the shards still serve.
-        self.ublk.clear();
-        let order = || if self.replaced { Order::Leave } else { Order::Stop };
-        self.serving.shards.iter().for_each(|shard| shard.control.order(order()));
-        self.doors.clear();
-        self.control = None;
-        self.metrics.clear();
-        self.vhost.clear();
-        self.guests.clear();
-        self.askers.clear();
-        let until = Instant::now() + self.patience;
-        let ends = |shard| end_of(shard, until);
-        let ended = self.serving.shards.drain(..).map(ends).fold(Ok(()), Result::and);
-        if let Err(error) = &ended {
-            // Closing a file may take as long as whatever hangs there: the end of the process does it, after this line.
-            tracing::error!(%error, "the server ends with something undone");
-            std::mem::forget(std::mem::take(&mut self.serving.claims));
-        }
-        ended
-    }
-}
-
-/// Waits for the end of a disk.
-fn end_of(shard: Running, until: Instant) -> Result<(), ServeError> {
-    let Running { name, thread, control, .. } = shard;
-    let mut looks = 0u32;
-    while !thread.is_finished() {
-        looks += 1;
-        if Instant::now() >= until || (looks.is_multiple_of(ASKED) && is_stuck(&control)) {
-            let why = format!("disk {name}: a command in it does not end: the server ends without it");
-            return Err(ServeError::Config(why));
-        }
-        std::thread::sleep(LOOK);
-    }
-    thread.join().unwrap_or_else(|_| Err(ServeError::Config(format!("disk {name}: its thread panicked"))))
-}
-
-/// Whether its disk is stuck, as far as it says so at once: its last sync may take long.
-fn is_stuck(control: &ControlHandle) -> bool {
-    let (sender, answer) = channel();
-    control.order(Order::IsStuck(sender));
-    answer.recv_timeout(LOOK) == Ok(true)
 }
 
 /// Block devices end with their server: file systems mounted on them would fail.

@@ -27,6 +27,7 @@ impl Shard {
             }
             Store::File(file, base) => {
                 let question = Question { start: base + offset, length, most };
+                self.outside.given += 1;
                 self.engine.submit(Token::Extents(number).pack(), Io::Extents(file.clone(), question, Vec::new()));
             }
         }

@@ -9,6 +9,7 @@
 //! over as the socket between the shard and the thread that carries its bytes, which goes on in this process. A guest
 //! becomes quiet too, and must reconnect if the other server continues.
 
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use blksched_nbd::Session;
@@ -56,7 +57,13 @@ impl Shard {
             let session = Session { export: *tenant, framing: reader.framing(), allocation: reader.allocation() };
             // The same socket under another number.
             let socket = connection.socket.try_clone().ok()?;
-            Some(Client { who: who.clone(), socket, session, ahead: inbox.unread().to_vec(), place: None })
+            Some(Client {
+                who: who.clone(),
+                socket: Arc::new(socket),
+                session,
+                ahead: inbox.unread().to_vec(),
+                place: None,
+            })
         });
         let clients = clients.collect();
         self.lent = true;
@@ -97,6 +104,7 @@ impl Shard {
     pub(super) fn stop(&mut self, how: How) {
         let (by, parts) = (self.now + self.patience, matches!(how, How::HandOver(_)));
         self.ending = Some(Ending { by, how });
+        self.look = Some(self.now);
         for at in self.connections.numbers() {
             match parts {
                 true => self.quiesce(at),

@@ -5,12 +5,14 @@
 //! every later flush of theirs fails, and every write that must be stable, since no later success can say that what was
 //! answered before is still there.
 
-use blksched::Instant;
+use blksched::{Instant, Op};
 
 use super::Shard;
+use super::flights::Flight;
 use super::work::Work;
-use crate::backend::Place;
-use crate::health::{LastError, STUCK, named};
+use crate::backend::{Place, Through};
+use crate::health::{LastError, named};
+use crate::pulse::Awaits;
 use crate::tenant::TenantLife;
 
 impl Shard {
@@ -51,9 +53,21 @@ impl Shard {
         self.tenants[tenant].stability.broken && work.promises()
     }
 
-    /// Whether a command does not come back from the device.
-    pub(super) fn is_stuck(&self) -> bool {
-        self.flights.iter().any(|flight| self.now.since(flight.since) >= STUCK)
+    /// What the end of this shard waits for.
+    pub(super) fn awaits(&self) -> Awaits {
+        let makes_stable = |flight: &Flight| flight.command.op == Op::Flush || flight.command.fua;
+        match self.outside.given == self.outside.back {
+            true => Awaits::Clients,
+            false if self.flights.iter().any(|flight| flight.left > 0 && makes_stable(flight)) => self.awaits_sync(),
+            false => Awaits::Operations,
+        }
+    }
+
+    /// The same, while it makes data stable.
+    pub(super) fn awaits_sync(&self) -> Awaits {
+        let mut here = self.tenants.iter().filter(|tenant| tenant.life != TenantLife::Gone);
+        let own = here.all(|tenant| tenant.backend.through == Through::Flag);
+        if own { Awaits::Sync } else { Awaits::Operations }
     }
 
     /// Since when each tenant's oldest command has been in the device.

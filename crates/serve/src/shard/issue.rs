@@ -185,6 +185,7 @@ impl Shard {
         if let Some(flight) = self.flights.get_mut(rq) {
             flight.left += 1;
         }
+        self.outside.given += 1;
         self.engine.submit(Token::Disk(rq.index() as u32).pack(), io);
     }
 

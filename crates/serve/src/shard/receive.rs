@@ -1,7 +1,6 @@
 //! The receive path: bytes of a client become works, and works become bios.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use blksched::Op;
 use blksched_nbd::{Command, Errno, Limits, Parsed, Request, RequestReader};
@@ -54,7 +53,7 @@ impl Shard {
         }
         let at = self.connections.insert(Connection {
             who,
-            socket: Arc::new(socket),
+            socket,
             reader,
             tenant: session.export,
             submitter,

@@ -5,17 +5,20 @@
 //! four times per second while one waits. A client that has sent none of its data for [`STALL`], or has read no reply
 //! for that long while others wait, is disconnected. Once the first waiting client has waited for [`CROWDED`], the
 //! clients that hold most of the memory and have read nothing for that long are disconnected, until half of the memory
-//! is free. A client that reads its replies, however slowly, is kept.
+//! is free. A client that reads its replies, however slowly, is kept. At the end of the server a client that has read
+//! no reply for [`ENDS`] is disconnected: it must reconnect anyway.
 
 use blksched::{Instant, Span};
 
-use super::{Shard, Token};
+use super::{Ending, How, Shard, Token};
 use crate::connection::{Connection, ConnectionPhase, NextBytes};
 
 /// How long a client may stall.
 const STALL: Span = Span::from_secs(30);
 /// How long others wait for memory before a client may not stall any longer.
 const CROWDED: Span = Span::from_ms(500);
+/// How long a client may read nothing when the server ends.
+const ENDS: Span = Span::from_secs(1);
 /// How often to check for stalled clients.
 const LOOK: Span = Span::from_secs(1);
 /// How often while others wait.
@@ -48,12 +51,26 @@ impl Shard {
             self.watch();
         }
         self.see_progress();
+        self.leave_the_stalled();
         let stalled = self.connections.iter().filter(|(_, connection)| has_stalled(connection, self.now, others_wait));
         for at in stalled.map(|(at, _)| at).collect::<Vec<_>>() {
             self.lose(at, "it has stopped in the middle of a request or a reply");
         }
         for tenant in 0..self.tenants.len() {
             self.make_room(tenant);
+        }
+    }
+
+    /// At the end, disconnects the clients that take nothing.
+    fn leave_the_stalled(&mut self) {
+        if !matches!(self.ending, Some(Ending { how: How::Over, .. })) {
+            return;
+        }
+        self.look = Some(self.now + SOON);
+        let leaves = |one: &Connection| one.phase == ConnectionPhase::Leaving && takes_nothing(one, self.now, ENDS);
+        let stalled = self.connections.iter().filter(|(_, connection)| leaves(connection)).map(|(at, _)| at);
+        for at in stalled.collect::<Vec<_>>() {
+            self.lose(at, "it accepts no replies, and the server ends");
         }
     }
 

@@ -241,7 +241,7 @@ impl UblkQueue {
         let who = Who { number, peer, way: Transport::Within };
         target.control.order(Order::Attach(Client {
             who,
-            socket: shards.into(),
+            socket: Arc::new(shards.into()),
             session,
             ahead: Vec::new(),
             place: None,

@@ -102,7 +102,7 @@ impl QueueLane {
         let session = Session { export: target.tenant, framing: Framing::Extended, allocation: false };
         target.control.order(Order::Attach(Client {
             who,
-            socket: shards.into(),
+            socket: Arc::new(shards.into()),
             session,
             ahead: Vec::new(),
             place: None,

@@ -142,6 +142,7 @@ impl Rig {
             orders,
             wakeup,
             patience: Span::from_secs(10),
+            pulse: Arc::default(),
         });
         Rig { shard, fake, control, clients: Vec::new(), quick: false }
     }
@@ -202,7 +203,13 @@ impl Rig {
         let framing = Framing::Structured;
         let session = Session { export: tenant, framing, allocation: true };
         let who = Who { number: self.clients.len() as u64 + 1, peer: "test".into(), way: Transport::Direct };
-        self.order(Order::Attach(Client { who, socket: ours.into(), session, ahead: Vec::new(), place: None }));
+        self.order(Order::Attach(Client {
+            who,
+            socket: Arc::new(ours.into()),
+            session,
+            ahead: Vec::new(),
+            place: None,
+        }));
         self.clients.push(Peer { fd, framing, replies: Vec::new(), other_end: Some(theirs) });
         self.clients.len() - 1
     }
