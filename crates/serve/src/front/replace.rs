@@ -25,6 +25,8 @@ use crate::{AUDIT, ServeError};
 const BEGINS: Duration = Duration::from_secs(20);
 /// How long clients with TLS may go on through a server that was replaced.
 const CARRIES: Duration = Duration::from_secs(3600);
+/// How often it is checked whether they have left.
+const CARRY_LOOK: Duration = Duration::from_millis(200);
 /// How often it is checked.
 pub(super) const LOOK: Duration = Duration::from_millis(10);
 
@@ -148,24 +150,11 @@ impl Front {
     /// Clients with TLS go on at the next server through this process, which does nothing else any more: until they
     /// leave, it is told to end, or [`CARRIES`] has passed.
     pub(super) fn carry_on(&self) {
-        let until = Instant::now() + CARRIES;
-        let clients = tls::carried();
-        if clients > 0 {
-            let at_most_s = CARRIES.as_secs();
-            tracing::info!(clients, at_most_s, "clients with TLS go on through this process until they leave");
-        }
-        while tls::carried() > 0 {
-            if Instant::now() >= until {
-                tracing::warn!(clients = tls::carried(), "clients with TLS are cut off: they must reconnect");
-                return;
-            }
-            let mut wakeup = [PollFd::new(&self.wakeup, PollFlags::IN)];
-            let look = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-            if poll(&mut wakeup, Some(&look)).is_ok_and(|ready| ready > 0) {
-                tracing::info!(clients = tls::carried(), "told to end: clients with TLS must reconnect");
-                return;
-            }
-        }
+        let told = |look: Duration| {
+            let look = Timespec { tv_sec: 0, tv_nsec: look.subsec_nanos().into() };
+            poll(&mut [PollFd::new(&self.wakeup, PollFlags::IN)], Some(&look)).is_ok_and(|ready| ready > 0)
+        };
+        carry(Instant::now, tls::carried, told);
     }
 
     /// The server that was to get our files releases them when it ends, or is told that it was too late.
@@ -189,6 +178,38 @@ fn refuse(asker: HandshakingClient) {
     let _ = rustix::io::write(&socket, b"error\nit has block devices (--ublk), which cannot be handed over\n");
 }
 
+/// Why a server that was replaced carries no more clients.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CarryEnd {
+    /// There are none.
+    AllLeft,
+    /// It was told to end.
+    Told,
+    /// The last ones have had [`CARRIES`].
+    TimeIsUp,
+}
+
+/// Waits while there are clients with TLS, asking the time, how many there are, and whether it was told to end, each
+/// time for at most so long.
+fn carry(now: impl Fn() -> Instant, clients: impl Fn() -> usize, mut told: impl FnMut(Duration) -> bool) -> CarryEnd {
+    let until = now() + CARRIES;
+    if clients() > 0 {
+        let (clients, at_most_s) = (clients(), CARRIES.as_secs());
+        tracing::info!(clients, at_most_s, "clients with TLS go on through this process until they leave");
+    }
+    while clients() > 0 {
+        if now() >= until {
+            tracing::warn!(clients = clients(), "clients with TLS are cut off: they must reconnect");
+            return CarryEnd::TimeIsUp;
+        }
+        if told(CARRY_LOOK) {
+            tracing::info!(clients = clients(), "told to end: clients with TLS must reconnect");
+            return CarryEnd::Told;
+        }
+    }
+    CarryEnd::AllLeft
+}
+
 /// It was given everything: whether it begins.
 fn await_its_beginning(heir: &OwnedFd, heard: &mut Vec<u8>) -> bool {
     let until = Instant::now() + BEGINS;
@@ -198,5 +219,35 @@ fn await_its_beginning(heir: &OwnedFd, heard: &mut Vec<u8>) -> bool {
             Some(false) if Instant::now() < until => std::thread::sleep(LOOK),
             _ => return false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Carries until it ends; what happens is told by the time that has passed. Returns why it ended, and when.
+    fn carried(clients: impl Fn(Duration) -> usize, told: impl Fn(Duration) -> bool) -> (CarryEnd, Duration) {
+        let (begin, passed) = (Instant::now(), Cell::new(Duration::ZERO));
+        let looks = |look| {
+            passed.set(passed.get() + look);
+            told(passed.get())
+        };
+        let end = carry(|| begin + passed.get(), || clients(passed.get()), looks);
+        (end, passed.get())
+    }
+
+    #[test]
+    fn clients_with_tls_are_carried_for_an_hour_at_most() {
+        let hour = Duration::from_secs(3600);
+        assert_eq!(carried(|_| 3, |_| false), (CarryEnd::TimeIsUp, hour));
+        let last = hour - CARRY_LOOK;
+        let leaves = |passed| usize::from(passed < last);
+        assert_eq!(carried(leaves, |_| false), (CarryEnd::AllLeft, last), "the last one leaves just before");
+        assert_eq!(carried(|_| 0, |_| panic!("nobody to wait for")), (CarryEnd::AllLeft, Duration::ZERO));
+        let at_ten = Duration::from_secs(600);
+        assert_eq!(carried(|_| 1, |passed| passed >= at_ten), (CarryEnd::Told, at_ten));
     }
 }
