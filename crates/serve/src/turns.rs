@@ -16,7 +16,8 @@
 //! time of its requests in flight, from [`TURN`] to [`LONGEST`]. If it has nothing at the moment, the disk waits for it
 //! for at most [`THINK`], provided that its think time does not exceed that. Any disk waits for the tenant that is
 //! behind the others if its think time is much shorter than its requests' service time. The waiting is charged to that
-//! tenant. A tenant alone on a disk that seeks gives the scheduler up to [`ALONE`] requests to order.
+//! tenant, as far as the disk was to wait: not the lateness of the server's thread. A tenant that has been alone on a
+//! disk that seeks for [`GONE`] gives the scheduler up to [`ALONE`] requests to order.
 //!
 //! **Origin** Start-time fair queueing with charges by measured time, as in CFQ's groups (4.20); slices and idling as
 //! in CFQ's slices and slice_idle.
@@ -29,8 +30,10 @@ use blksched::author::index::Tournament;
 use blksched::{Class, Instant, Priority, Span};
 
 mod cost;
+mod waiting;
 
 use cost::Cost;
+use waiting::Waiting;
 
 /// How far ahead of the others a tenant with sequential requests may get, on a disk that seeks.
 const TURN: Span = Span::from_ms(8);
@@ -40,6 +43,9 @@ const LONGEST: Span = Span::from_ms(40);
 const THINK: Span = Span::from_ms(8);
 /// How many requests beyond the device's the scheduler gets of a single tenant, on a disk that seeks.
 const ALONE: usize = 32;
+/// For how long the others must have had nothing before: who comes back sooner, for instance from thinking, would wait
+/// for all of those.
+const GONE: Span = CREDIT;
 /// How far behind the others a returning tenant may be.
 pub const CREDIT: Span = Span::from_ms(60);
 /// How long a class may be passed over for a better one.
@@ -169,15 +175,17 @@ pub struct Turns {
     /// What a command usually costs, whoever's it is, of data and flushes.
     usual: [Cost; 2],
     seeks: bool,
-    /// Since when the disk has waited for the present one.
-    waits_since: Option<Instant>,
+    /// When a tenant last had nothing left and another had something.
+    shared: Option<Instant>,
+    /// The disk waits for the present one.
+    waits: Option<Waiting>,
 }
 
 impl Turns {
     /// For tenants that will be added, on a disk that seeks or does not.
     pub fn new(seeks: bool) -> Turns {
         let (ranks, usual, entities) = (core::array::from_fn(|_| Ranked::default()), Default::default(), Vec::new());
-        Turns { entities, ranks, active_ones: 0, current: None, usual, seeks, waits_since: None }
+        Turns { entities, ranks, active_ones: 0, current: None, usual, seeks, shared: None, waits: None }
     }
 
     /// Adds a tenant, or changes the weight and the priority of one.
@@ -242,10 +250,10 @@ impl Turns {
         let credit = entity.scaled(credit);
         entity.virtual_time = entity.virtual_time.max(others.saturating_sub(credit));
         if self.current == Some(tenant)
-            && let Some(since) = self.waits_since.take()
+            && let Some(waiting) = self.waits.take()
         {
             let entity = &mut self.entities[tenant];
-            entity.virtual_time += entity.scaled(now.since(since));
+            entity.virtual_time += entity.scaled(waiting.cost(now));
         }
     }
 
@@ -276,7 +284,7 @@ impl Turns {
 
     /// Which tenant is next, if this many requests are in flight and the device takes `depth`.
     pub fn choose(&mut self, now: Instant, outstanding: usize, depth: usize) -> Choice {
-        if outstanding >= depth && !self.current_sends_more(outstanding, depth) {
+        if outstanding >= depth && !self.current_sends_more(now, outstanding, depth) {
             return Choice::Nobody;
         }
         let Some(behind) = self.behind(now) else { return Choice::Nobody };
@@ -287,7 +295,7 @@ impl Turns {
                 return Choice::Serve(current);
             }
             if let Some(until) = self.waits_for(current, behind) {
-                self.waits_since.get_or_insert(now);
+                self.waits.get_or_insert(Waiting { since: now, until });
                 if now < until {
                     return Choice::Wait(until);
                 }
@@ -300,10 +308,11 @@ impl Turns {
     }
 
     /// Whether the scheduler may have more of the present tenant's requests than the device takes, to sort them.
-    fn current_sends_more(&self, outstanding: usize, depth: usize) -> bool {
+    fn current_sends_more(&self, now: Instant, outstanding: usize, depth: usize) -> bool {
         let Some(current) = self.current.filter(|_| self.seeks) else { return false };
         // It is one of those, as something of it waits.
-        !self.entities[current].backlog.is_empty() && outstanding < depth + ALONE && self.active_ones == 1
+        let alone = self.active_ones == 1 && self.shared.is_none_or(|until| now.since(until) >= GONE);
+        !self.entities[current].backlog.is_empty() && outstanding < depth + ALONE && alone
     }
 
     /// Whether the present tenant's turn continues although `behind` waits.
@@ -331,9 +340,9 @@ impl Turns {
 
     /// The disk has waited long enough: the time is charged to the present tenant.
     fn ends_waiting(&mut self, now: Instant) {
-        if let (Some(since), Some(current)) = (self.waits_since.take(), self.current) {
+        if let (Some(waiting), Some(current)) = (self.waits.take(), self.current) {
             let entity = &mut self.entities[current];
-            entity.virtual_time += entity.scaled(now.since(since));
+            entity.virtual_time += entity.scaled(waiting.cost(now));
             entity.thinks = moved(entity.thinks, THINK * 2);
             self.look_at(current);
         }
@@ -378,6 +387,9 @@ impl Turns {
         *outstanding = outstanding.saturating_sub(1);
         if !entity.is_active() {
             entity.idle_since = Some(now);
+            if self.active_ones > 1 {
+                self.shared = Some(now);
+            }
             let ranked = &mut self.ranks[entity.rank];
             ranked.reached = ranked.reached.max(entity.virtual_time);
         }
@@ -434,126 +446,4 @@ fn moved(mean: Span, new: Span) -> Span {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MS: Span = Span::from_ms(1);
-    const HERE: DataExtent = DataExtent { start: 8, sectors: 8 };
-
-    /// A piece is done after this time in the device.
-    fn done(turns: &mut Turns, now: Instant, tenant: usize, took: Span) {
-        turns.charge(tenant, CostKind::Data, 1, took);
-        turns.end(now, tenant, CostKind::Data);
-    }
-
-    /// A device that does one piece at a time, for tenants that always want more; returns what each gets of this many.
-    fn served(turns: &mut Turns, costs: &[Span], pieces: u32) -> Vec<Span> {
-        let mut got = vec![Span::ZERO; costs.len()];
-        let mut now = Instant::ZERO;
-        for tenant in 0..costs.len() {
-            (0..4).for_each(|_| turns.add(now, tenant, 0, CostKind::Data));
-        }
-        for _ in 0..pieces {
-            let Choice::Serve(tenant) = turns.choose(now, 0, 1) else { panic!("somebody wants something") };
-            turns.begin(tenant, CostKind::Data, HERE);
-            now += costs[tenant];
-            got[tenant] += costs[tenant];
-            turns.add(now, tenant, 0, CostKind::Data);
-            done(turns, now, tenant, costs[tenant]);
-        }
-        got
-    }
-
-    #[test]
-    fn time_is_shared_by_weight_whatever_a_request_costs() {
-        for seeks in [false, true] {
-            let mut turns = Turns::new(seeks);
-            [100, 200, 400]
-                .into_iter()
-                .enumerate()
-                .for_each(|(at, weight)| turns.set_share(at, weight, Priority::default()));
-            let got = served(&mut turns, &[MS * 5, MS, MS * 2], 5000);
-            let ratio = |a: usize, b: usize| got[a].as_ns() as f64 / got[b].as_ns() as f64;
-            assert!((ratio(1, 0) - 2.0).abs() < 0.1 && (ratio(2, 0) - 4.0).abs() < 0.2, "{got:?}");
-        }
-    }
-
-    #[test]
-    fn who_comes_back_is_not_far_behind() {
-        let mut turns = Turns::new(false);
-        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
-        served(&mut turns, &[MS], 1000);
-        let mut now = Instant::ZERO + Span::from_secs(1);
-        (0..500).for_each(|_| turns.add(now, 1, 0, CostKind::Data));
-        let mut in_a_row = 0;
-        while turns.choose(now, 0, 1) == Choice::Serve(1) {
-            turns.begin(1, CostKind::Data, HERE);
-            now += MS;
-            done(&mut turns, now, 1, MS);
-            in_a_row += 1;
-        }
-        assert!((50..=65).contains(&in_a_row), "a credit of 60 ms: {in_a_row}");
-    }
-
-    #[test]
-    fn who_was_alone_does_not_wait_for_as_long_if_another_comes_while_it_thinks() {
-        let mut turns = Turns::new(false);
-        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
-        let mut now = Instant::ZERO;
-        for _ in 0..3000 {
-            turns.add(now, 0, 0, CostKind::Data);
-            assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
-            turns.begin(0, CostKind::Data, HERE);
-            now += MS;
-            done(&mut turns, now, 0, MS);
-        }
-        // None wants anything at this time; then the other one, which has never had anything, wants much.
-        (0..500).for_each(|_| turns.add(now, 1, 0, CostKind::Data));
-        turns.add(now, 0, 0, CostKind::Data);
-        let mut before = 0;
-        while turns.choose(now, 0, 1) == Choice::Serve(1) {
-            turns.begin(1, CostKind::Data, HERE);
-            now += MS;
-            done(&mut turns, now, 1, MS);
-            before += 1;
-        }
-        assert!(before <= 65, "a credit of 60 ms, not three seconds: {before}");
-    }
-
-    #[test]
-    fn a_disk_that_seeks_waits_shortly_for_the_one_whose_turn_it_is() {
-        let mut turns = Turns::new(true);
-        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
-        let now = Instant::ZERO;
-        for nth in 0..10 {
-            turns.add(now, 0, 7, CostKind::Data);
-            assert_eq!(turns.choose(now, 0, 1), Choice::Serve(0));
-            turns.begin(0, CostKind::Data, DataExtent { start: nth * 8, sectors: 8 });
-            done(&mut turns, now, 0, MS / 10);
-        }
-        turns.add(now, 1, 8, CostKind::Data);
-        assert_eq!(turns.choose(now, 0, 1), Choice::Wait(now + THINK), "it asks for what lies behind");
-        assert_eq!(turns.choose(now + THINK, 0, 1), Choice::Serve(1), "and not for ever");
-    }
-
-    #[test]
-    fn what_is_in_flight_counts_as_what_it_usually_costs() {
-        let mut turns = Turns::new(false);
-        (0..2).for_each(|at| turns.set_share(at, 100, Priority::default()));
-        let now = Instant::ZERO;
-        for tenant in 0..2 {
-            (0..10).for_each(|_| turns.add(now, tenant, 0, CostKind::Data));
-            turns.begin(tenant, CostKind::Data, HERE);
-            done(&mut turns, now, tenant, MS);
-        }
-        let served: Vec<usize> = (0..6)
-            .map(|outstanding| {
-                let Choice::Serve(tenant) = turns.choose(now, outstanding, 8) else { panic!() };
-                turns.begin(tenant, CostKind::Data, HERE);
-                tenant
-            })
-            .collect();
-        assert_eq!(served.iter().filter(|&&tenant| tenant == 0).count(), 3, "{served:?}");
-        assert_eq!(turns.choose(now, 8, 8), Choice::Nobody);
-    }
-}
+mod tests;
