@@ -7,6 +7,7 @@ mod depth;
 mod durability;
 mod limits;
 mod matrix;
+mod neighbours;
 mod policies;
 mod power;
 mod random;

@@ -7,7 +7,7 @@ use std::os::fd::AsRawFd;
 use blksched::{Instant, Span};
 use blksched_disks::DiskSpec;
 use blksched_measure::jain;
-use blksched_nbd::Command;
+use blksched_nbd::{Command, Holes, Persist, Speed};
 
 use super::rig::*;
 use crate::config::{Caching, Shares};
@@ -25,6 +25,12 @@ pub(super) enum Asks {
     Stream,
     /// A write and a flush, repeatedly.
     Flushes,
+    /// Writes that must be stable before the reply.
+    Through,
+    /// 64 MiB of zeroes, each time elsewhere.
+    Zeroes,
+    /// A write of a mebibyte and a trim of 64, repeatedly.
+    Trims,
     /// This many reads every second, and nothing else.
     Bursts(u64),
     /// Only what the test asks for it.
@@ -49,7 +55,8 @@ struct Peer {
     client: usize,
     next: u64,
     outstanding: VecDeque<(u64, Instant)>,
-    flushes: bool,
+    /// Whether its last request was the first of two that it repeats.
+    first: bool,
 }
 
 /// What a tenant got.
@@ -80,6 +87,9 @@ pub(super) struct World {
     /// When the shard's thread does nothing, and for how long.
     pub(super) sleeps: Option<(Instant, Span)>,
 }
+
+/// Zeroes that may be holes.
+const ZEROES: Command = Command::WriteZeroes { persist: Persist::Lazily, holes: Holes::Allowed, speed: Speed::Any };
 
 const HALF: Span = Span::from_ms(500);
 /// How many half seconds are observed.
@@ -137,7 +147,7 @@ impl World {
             rig.shard.tenants[tenant].backend.caching = Caching::Direct;
             for _ in 0..load.connections {
                 let client = rig.client(tenant);
-                peers.push(Peer { tenant, client, next: 0, outstanding: VecDeque::new(), flushes: false });
+                peers.push(Peer { tenant, client, next: 0, outstanding: VecDeque::new(), first: false });
             }
         }
         let had = loads.iter().map(|_| Had::default()).collect();
@@ -195,8 +205,15 @@ impl World {
                 (Command::Read, peer.next, 65536)
             }
             Asks::Flushes => {
-                peer.flushes = !peer.flushes;
-                if peer.flushes { (WRITE, random, 4096) } else { (Command::Flush, 0, 0) }
+                peer.first = !peer.first;
+                if peer.first { (WRITE, random, 4096) } else { (Command::Flush, 0, 0) }
+            }
+            Asks::Through => (STABLE, random, 4096),
+            Asks::Zeroes => (ZEROES, random >> 26 << 26, 64 << 20),
+            Asks::Trims => {
+                peer.first = !peer.first;
+                let trim = (Command::Trim(Persist::Lazily), random >> 26 << 26, 64 << 20);
+                if peer.first { (WRITE, random >> 20 << 20, 1 << 20) } else { trim }
             }
             Asks::Nothing => unreachable!("the test asks for it"),
         };
