@@ -38,8 +38,8 @@ pub(crate) struct AdviseArguments {
     /// [default: advise-DISK.trace.gz]
     #[arg(long, short, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// The disk's model: a preset or a TOML file, as from `blksched disk measure` [default: the nearest of the preset of
-    /// its class and what is fitted to the recording]
+    /// The disk's model: a preset or a TOML file, as from `blksched disk measure` [default: the nearest of the preset
+    /// of its class and what is fitted to the recording]
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) disk: Option<String>,
     /// The settings to compare, as in compare; the first is the one in which the disk was recorded [default: that one,
@@ -91,8 +91,8 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
             let here = machine::disks(Path::new("/"));
             let here = if here.is_empty() { "none".to_owned() } else { here.join(", ") };
             return Err(Failure::Input(format!(
-                "advise: about which disk? expected a name in /sys/block, as in `blksched advise sda` (this machine has \
-                 {here}), or the file of a recording"
+                "advise: about which disk? expected a name in /sys/block, as in `blksched advise sda` (this machine \
+                 has {here}), or the file of a recording"
             )));
         }
     };
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
         }
         return Ok(output::print(&record::tracefs::commands(&recording(arguments, what)))?);
     }
-    let source = Source::of(arguments, what)?;
+    let source = RecordingSource::of(arguments, what)?;
     source.record(arguments)?;
     let advised = advised(arguments, &source, catalogue)?;
     let notes = written(arguments, &advised)?;
@@ -121,19 +121,19 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
 }
 
 /// Where the recording comes from.
-struct Source {
+struct RecordingSource {
     /// Its file as a word of the command line, settings behind a colon included.
     name: String,
     /// The disk of this machine that is to be recorded into it.
     disk: Option<String>,
 }
 
-impl Source {
-    fn of(arguments: &AdviseArguments, what: &str) -> Result<Source, Failure> {
+impl RecordingSource {
+    fn of(arguments: &AdviseArguments, what: &str) -> Result<RecordingSource, Failure> {
         let short = what.strip_prefix("/dev/").unwrap_or(what);
         if !short.is_empty() && !short.contains('/') && Path::new("/sys/block").join(short).exists() {
             let name = out(arguments, short).display().to_string();
-            return Ok(Source { name, disk: Some(short.to_owned()) });
+            return Ok(RecordingSource { name, disk: Some(short.to_owned()) });
         }
         if what.starts_with("/dev/") {
             machine::read(Path::new("/"), &[what.to_owned()]).map_err(Failure::Input)?;
@@ -151,7 +151,7 @@ impl Source {
                 here.join(", ")
             )));
         }
-        Ok(Source { name: what.to_owned(), disk: None })
+        Ok(RecordingSource { name: what.to_owned(), disk: None })
     }
 
     /// Records the disk, unless that was done before.
@@ -192,7 +192,7 @@ fn recording(arguments: &AdviseArguments, disk: &str) -> RecordArguments {
 }
 
 /// Which models may be the disk's, and the answer.
-fn advised(arguments: &AdviseArguments, source: &Source, catalogue: &Catalogue) -> Result<Advised, Failure> {
+fn advised(arguments: &AdviseArguments, source: &RecordingSource, catalogue: &Catalogue) -> Result<Advised, Failure> {
     let scene = Scene::of(&source.name, "", 1);
     let comparison = Comparison {
         elevators: arguments.elevators.clone(),
@@ -217,7 +217,11 @@ fn advised(arguments: &AdviseArguments, source: &Source, catalogue: &Catalogue) 
 }
 
 /// The preset of the disk's class, or of several if its class is unknown, and what is fitted to the recording.
-fn offered(source: &Source, device: Option<&Device>, files: &mut WithFitted) -> Result<Vec<ModelOffered>, Failure> {
+fn offered(
+    source: &RecordingSource,
+    device: Option<&Device>,
+    files: &mut WithFitted,
+) -> Result<Vec<ModelOffered>, Failure> {
     let here = source.disk.as_deref().and_then(|disk| files.inner.device(disk));
     let is_of = |file: &PathBuf, disk: &str| {
         let whose = trial::predicted::identity_here(disk).map(|whose| format!("# of {whose}"));
@@ -241,7 +245,7 @@ fn offered(source: &Source, device: Option<&Device>, files: &mut WithFitted) -> 
 }
 
 /// The disk's name, or a word for it.
-fn disk_of(advised: &Advised, source: &Source) -> String {
+fn disk_of(advised: &Advised, source: &RecordingSource) -> String {
     let recorded = advised.device.as_ref().and_then(|device| device.word("name")).map(str::to_owned);
     source.disk.clone().or(recorded).unwrap_or_else(|| "DISK".to_owned())
 }

@@ -32,7 +32,8 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "MIB", default_value_t = MOST_MIB, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_size: u64,
     /// The buffer of each CPU in MiB: a larger one loses fewer events
-    #[arg(long, value_name = "MIB", default_value_t = BUFFER_MIB, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    #[arg(long, value_name = "MIB", default_value_t = BUFFER_MIB)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) buffer: u32,
     /// The file to write; it must not exist
     #[arg(long, short, value_name = "FILE", default_value = "recorded.trace.gz")]

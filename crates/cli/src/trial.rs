@@ -27,8 +27,8 @@ use machine::QueueFiles;
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TrialArguments {
-    /// The disk, by its name in /sys/block; all the members of an array, separated by commas, which then always have the
-    /// same setting
+    /// The disk, by its name in /sys/block; all the members of an array, separated by commas, which then always have
+    /// the same setting
     #[arg(value_name = "DISK")]
     pub(crate) disk: Option<String>,
     /// The settings to compare: schedulers, with knobs of theirs and of the queue; the first is what others are
@@ -121,13 +121,7 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
             "trial: which disk? as in `blksched trial sda --elevators mq-deadline,bfq`".to_owned(),
         ));
     };
-    let disks: Vec<&str> =
-        name.split(',').map(|disk| disk.trim().strip_prefix("/dev/").unwrap_or(disk.trim())).collect();
-    if let Some(twice) = disks.iter().enumerate().find(|(nth, disk)| disks[..*nth].contains(disk)) {
-        return Err(Failure::Input(format!("trial {name}: {} is named twice", twice.1)));
-    }
-    let mut disks = disks;
-    disks.sort_unstable();
+    let disks = named(name)?;
     let name = &*disks.join(",");
     let names: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
     let devices = crate::record::machine::read("/".as_ref(), &names).map_err(Failure::Input)?;
@@ -138,13 +132,8 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     let plan = plan.map_err(Failure::Input)?;
     let mut files = QueueFiles::of(name);
     let saved = Saved::read_for(&mut files, &arms).map_err(Failure::Outside)?;
-    let only_counted = files.only_counted().map_err(Failure::Outside)?;
-    let needs_each = |guard: &&Guard| !matches!(guard.figure, GuardedFigure::PsiFull(_));
-    if let (Some(why), Some(guard)) = (&only_counted, arguments.abort_if.iter().find(needs_each)) {
-        return Err(Failure::Input(format!("--abort-if '{guard}': expected `psi full > …`: {why}")));
-    }
+    let counted = counted(&files, arguments)?;
     let foretold = predicted::of(name);
-    let counted = only_counted.map_or(String::new(), |said| said + "\n");
     let told = told(name, &arms, &plan, &saved, arguments) + &counted + &report::foretold(foretold.as_ref(), &arms);
     // What is printed for programs or as a file holds nothing else.
     match arguments.json || arguments.emit.is_some() {
@@ -183,6 +172,26 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     match sat.finish {
         Finish::Whole | Finish::Clear => Ok(()),
         other => Err(Failure::Outside(report::ended(&other, &arms))),
+    }
+}
+
+/// The disks' names, in the order of their names, so that one array has one journal.
+fn named(name: &str) -> Result<Vec<&str>, Failure> {
+    let mut disks: Vec<&str> = name.split(',').map(|disk| disk.trim().trim_start_matches("/dev/")).collect();
+    disks.sort_unstable();
+    match disks.windows(2).find(|two| two[0] == two[1]) {
+        Some(two) => Err(Failure::Input(format!("trial {name}: {} is named twice", two[0]))),
+        None => Ok(disks),
+    }
+}
+
+/// What is to be said where I/O is only counted; nothing where it is traced.
+fn counted(files: &QueueFiles, arguments: &TrialArguments) -> Result<String, Failure> {
+    let Some(said) = files.only_counted().map_err(Failure::Outside)? else { return Ok(String::new()) };
+    let needs_each = |guard: &&Guard| !matches!(guard.figure, GuardedFigure::PsiFull(_));
+    match arguments.abort_if.iter().find(needs_each) {
+        Some(guard) => Err(Failure::Input(format!("--abort-if '{guard}': expected `psi full > …`: {said}"))),
+        None => Ok(said + "\n"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The advice for machines: `blksched/advise/1` (docs/schema.md).
 
-use blksched_lab::advise::{Advised, ModelFrom, ModelTried, WaitingStream};
+use blksched_lab::advise::{Advised, ModelFrom, ModelTried, Served, WaitingStream};
 use serde_json::{Value, json};
 
 use crate::compare;
@@ -32,7 +32,11 @@ pub(super) fn text(advised: &Advised, name: &str, next: Option<&str>) -> String 
 
 fn stream(stream: &WaitingStream) -> Value {
     let is_timed = !stream.waits.is_empty();
-    let served = |one: &blksched_lab::advise::Served| json!({ "process": one.process, "kind": one.kind.name(), "fraction": one.part, "of_others": one.of_others });
+    let served = |one: &Served| {
+        json!({
+            "process": one.process, "kind": one.kind.name(), "fraction": one.part, "of_others": one.of_others,
+        })
+    };
     json!({
         "process": stream.process,
         "kind": stream.kind.name(),

@@ -107,8 +107,8 @@ fn now(advised: &Advised) -> String {
                 some => format!("; {some} of them, beside nobody else's, took {}", time(victim.alone.mean())),
             };
             format!(
-                "Recorded: {}'s {} took {} on average, {} at p99; of all I/Os that ended meanwhile {:.0} % were others', \
-                 most of them {whose}'s {}{alone}.",
+                "Recorded: {}'s {} took {} on average, {} at p99; of all I/Os that ended meanwhile {:.0} % were \
+                 others', most of them {whose}'s {}{alone}.",
                 victim.process,
                 work(victim.kind),
                 time(victim.waits.mean()),
@@ -204,8 +204,8 @@ fn nothing_next(advised: &Advised, disk: &str) -> String {
                 .to_owned()
         }
         _ if !advised.load.has_completions || unranked && is_near => format!(
-            "Next: record again, longer and with all events (`blksched advise {disk} --time 5min`): what this recording \
-             lacks, no model has."
+            "Next: record again, longer and with all events (`blksched advise {disk} --time 5min`): what this \
+             recording lacks, no model has."
         ),
         _ => format!(
             "Next: measure the disk, which only reads from it (`blksched disk measure /dev/{disk} --out my.toml`), and \

@@ -175,16 +175,16 @@ fn quoted(word: &str) -> String {
 fn description(names: &str) -> String {
     let mut text = String::from("describe() {\n  echo '# blksched record 1'; echo \"# kernel $(uname -r)\"\n");
     // Requests have had their priority in the tracer's lines since 6.7.
-    text += "  uname -r | awk -F'[.-]' '{ print ($1 > 6 || $1 == 6 && $2 >= 7) ? \"# priorities recorded\" : \"# priorities \
-             not recorded\" }'\n  echo '# groups not recorded'\n";
+    text += "  uname -r | awk -F'[.-]' '{ print ($1 > 6 || $1 == 6 && $2 >= 7) ? \"# priorities recorded\" : \
+             \"# priorities not recorded\" }'\n  echo '# groups not recorded'\n";
     let _ = writeln!(
         text,
         "  for d in {names}; do\n    s=/sys/block/$d; IFS=: read -r a b < $s/dev; l=\"# device $a,$b name=$d\""
     );
     let words: Vec<String> = WORDS.iter().map(|(word, file)| format!("{word}:{file}")).collect();
     let _ = writeln!(text, "    for w in {}; do", words.join(" "));
-    text += "      [ -r $s/${w#*:} ] || continue\n      v=$(sed 's/[[:space:]]*$//; s/[[:space:]]/_/g' $s/${w#*:} 2>/dev/null) \
-             || continue\n      [ -z \"$v\" ] || l=\"$l ${w%%:*}=$v\"\n    done\n";
+    text += "      [ -r $s/${w#*:} ] || continue\n      v=$(sed 's/[[:space:]]*$//; s/[[:space:]]/_/g' $s/${w#*:} \
+             2>/dev/null) || continue\n      [ -z \"$v\" ] || l=\"$l ${w%%:*}=$v\"\n    done\n";
     text += "    [ ! -d $s/mq ] || l=\"$l hw_queues=$(ls $s/mq | wc -l)\"\n";
     text += "    l=\"$l path=$(readlink -f $s) scheduler=$(sed 's/.*\\[\\(.*\\)\\].*/\\1/' $s/queue/scheduler)\"\n";
     text += "    l=\"$l schedulers=$(tr -d '[]' < $s/queue/scheduler | sed 's/ *$//' | tr ' ' ',')\"\n    k=\n";
@@ -198,7 +198,8 @@ pub(crate) fn commands(arguments: &RecordArguments) -> String {
     let seconds = arguments.time.as_secs_f64().ceil();
     let out = quoted(&arguments.out.display().to_string());
     let mut text = format!(
-        "#!/bin/sh\n# As root. Records the block layer's I/O of {} for {seconds} s into {out}, at most {} MiB before it \
+        "#!/bin/sh\n# As root. Records the block layer's I/O of {} for {seconds} s into {out}, at most {} MiB before \
+         it \
          is\n# packed, and removes what it made in tracefs, also on Ctrl-C. Nothing else is changed.\nset -eu\n",
         arguments.devices.join(" "),
         arguments.max_size

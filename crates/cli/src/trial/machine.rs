@@ -39,13 +39,13 @@ pub(super) struct QueueFiles {
 
 /// What is known of the I/O.
 struct Eyes {
-    seen: Seen,
+    seen: SeenIos,
     stop: Arc<AtomicBool>,
     pressure: Option<(Instant, u64)>,
 }
 
 /// How the I/O is seen.
-enum Seen {
+enum SeenIos {
     /// One by one, by the tracer.
     Traced(Box<TracedIos>),
     /// By the disks' counters: what they said last.
@@ -59,7 +59,7 @@ struct TracedIos {
     instance: Instance,
     /// The end of a line that is not whole yet.
     rest: Vec<u8>,
-    waiting: Waiting,
+    waiting: WaitingIos,
     done: Vec<LiveIo>,
 }
 
@@ -100,7 +100,7 @@ impl DiskCounters {
 
 /// The I/Os that are not done, by their device and their last sector's successor.
 #[derive(Default)]
-struct Waiting(BTreeMap<((u32, u32), u64), WaitingIo>);
+struct WaitingIos(BTreeMap<((u32, u32), u64), WaitingIo>);
 
 struct WaitingIo {
     task: String,
@@ -112,7 +112,7 @@ struct WaitingIo {
     seen: Instant,
 }
 
-impl Waiting {
+impl WaitingIos {
     /// A line of the trace, read at `now`: the I/Os that it ends.
     ///
     /// An I/O ends with the request that covers its last sector, so that a merged one ends with its request, and a
@@ -166,8 +166,8 @@ impl QueueFiles {
     /// The same, and its I/O is watched from now on: by the tracer, or if that is denied by the disks' counters.
     pub fn watched(mut self, machine: &Machine) -> Result<QueueFiles, String> {
         let seen = match crate::record::tracefs::available() {
-            Ok(()) => Seen::Traced(Box::new(TracedIos::of(machine)?)),
-            Err(_) => Seen::Counted(DiskCounters::read(&self.disks)?),
+            Ok(()) => SeenIos::Traced(Box::new(TracedIos::of(machine)?)),
+            Err(_) => SeenIos::Counted(DiskCounters::read(&self.disks)?),
         };
         self.eyes = Some(Eyes { seen, stop: signals(), pressure: None });
         Ok(self)
@@ -191,7 +191,7 @@ impl QueueFiles {
     /// How many events did not fit into the kernel's buffers.
     pub fn lost(&self) -> u64 {
         match self.eyes.as_ref().map(|eyes| &eyes.seen) {
-            Some(Seen::Traced(traced)) => traced.instance.lost(),
+            Some(SeenIos::Traced(traced)) => traced.instance.lost(),
             _ => 0,
         }
     }
@@ -216,7 +216,7 @@ impl QueueFiles {
         });
         let now = self.time();
         match self.eyes.as_mut().map(|eyes| &mut eyes.seen) {
-            Some(Seen::Traced(traced)) => traced.look(is_idle, now),
+            Some(SeenIos::Traced(traced)) => traced.look(is_idle, now),
             _ => Ok(()),
         }
     }
@@ -228,7 +228,7 @@ impl TracedIos {
         let instance = Instance::open(BUFFER, machine, &["block_bio_queue", "block_rq_complete"])?;
         let pipe = instance.pipe()?;
         instance.turn(true)?;
-        Ok(TracedIos { pipe, instance, rest: Vec::new(), waiting: Waiting::default(), done: Vec::new() })
+        Ok(TracedIos { pipe, instance, rest: Vec::new(), waiting: WaitingIos::default(), done: Vec::new() })
     }
 
     /// Reads what the tracer has; `is_idle`: whether nothing was in flight before that.
@@ -298,11 +298,11 @@ impl LiveMachine for QueueFiles {
         });
         let mut tick = LiveTick { psi_full, stop, ..LiveTick::default() };
         match &mut eyes.seen {
-            Seen::Traced(traced) => {
+            SeenIos::Traced(traced) => {
                 tick.oldest = traced.waiting.0.values().map(|io| io.seen).min();
                 tick.done = std::mem::take(&mut traced.done);
             }
-            Seen::Counted(before) => {
+            SeenIos::Counted(before) => {
                 let counters = DiskCounters::read(&self.disks)?;
                 tick.counted = counters.since(before);
                 *before = counters;
@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     fn ends(lines: &str) -> Vec<(String, &'static str, u64)> {
-        let mut waiting = Waiting::default();
+        let mut waiting = WaitingIos::default();
         let taken =
             events(lines.as_bytes(), Path::new("t")).flat_map(|line| waiting.take(line.unwrap(), Instant::ZERO));
         taken.map(|io| (io.task, io.kind.name(), io.waited.as_ns() / 1000)).collect()

@@ -59,7 +59,10 @@ pub(crate) fn keep(device: &Device, compared: &Compared) -> Result<(), String> {
     if identity_here(name).is_none_or(|here| here != identity) {
         return Ok(());
     }
-    let figure = |one: &Foretold| json!({ "setting": one.setting, "process": one.process, "figure": one.figure, "ratio": one.ratio });
+    let figure = |one: &Foretold| {
+        let Foretold { setting, process, figure, ratio } = one;
+        json!({ "setting": setting, "process": process, "figure": figure, "ratio": ratio })
+    };
     let value = json!({
         "schema": "blksched/predicted/1",
         "at": UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_secs()),
@@ -123,7 +126,7 @@ impl Prediction {
         if blksched_disks::builtin(&self.model).is_ok() { &self.model } else { "a file" }
     }
 
-    /// Whether it was predicted against the setting that the trial's first arm is: the scheduler in use keeps its knobs.
+    /// Whether it was predicted against the trial's first arm; the scheduler in use keeps its knobs.
     pub(super) fn is_against(&self, first: &LiveArm) -> bool {
         let scheduler = self.base.split(':').next().unwrap_or_default();
         self.base == first.to_string() || first.settings.is_empty() && first.scheduler == scheduler
@@ -241,8 +244,10 @@ fn said(lines: &str, class: &str) -> Option<String> {
     }
     let many = if trials == 1 { "one trial".to_owned() } else { format!("{trials} trials") };
     (trials > 0).then(|| {
-        format!("in {many} on this machine ({class}) {right} of {proven} proven differences in the mean of all reads were predicted in \
-             their direction")
+        format!(
+            "in {many} on this machine ({class}) {right} of {proven} proven differences in the mean of all reads were \
+             predicted in their direction"
+        )
     })
 }
 
@@ -253,8 +258,10 @@ mod tests {
     #[test]
     fn predictions_so_far_are_counted_by_class_and_direction() {
         let line = |class: &str, predicted: f64, measured: f64, proven: bool| {
-            let figure = json!({ "process": null, "figure": "mean ms", "predicted_ratio": predicted, "measured_ratio": measured,
-                "proven": proven });
+            let figure = json!({
+                "process": null, "figure": "mean ms", "predicted_ratio": predicted, "measured_ratio": measured,
+                "proven": proven,
+            });
             json!({ "class": class, "figures": [figure] }).to_string()
         };
         let lines = [

@@ -1,5 +1,5 @@
-//! `blksched advise`: on prepared recordings it says what an expert would. Each recording is of a simulated run, so that
-//! the disk, the scheduler and what happened are known.
+//! `blksched advise`: on prepared recordings it says what an expert would. Most are of simulated runs, so that the
+//! disk, the scheduler and what happened are known.
 
 use blksched_testkit::Folder;
 

@@ -1,9 +1,9 @@
 //! What a recording says without any model: how long each process waited, and for whom the disk worked meanwhile.
 //!
 //! **Rule** What ended while an I/O waited, itself included, is counted by whose it was; a stream's parts are those of
-//! its I/Os, each weighted by how long it waited. That is what happened, not whose fault it was: on a drive that works on
-//! many at a time the others may have harmed nobody. So beside it stands how long those took during which nothing of
-//! others ended, and who took hardly longer beside others is not named.
+//! its I/Os, each weighted by how long it waited. That is what happened, not whose fault it was: on a drive that works
+//! on many at a time the others may have harmed nobody. So beside it stands how long those took during which nothing
+//! of others ended, and who took hardly longer beside others is not named.
 
 use std::collections::BTreeMap;
 

@@ -73,7 +73,12 @@ mod tests {
 
     #[test]
     fn reports_are_counted_by_class_and_others_refused() {
-        let figure = |ours: f64, theirs: f64, proven: bool, within: bool| json!({ "process": null, "figure": "mean ms", "predicted_ratio": ours, "measured_ratio": theirs, "proven": proven, "within": within });
+        let figure = |ours: f64, theirs: f64, proven: bool, within: bool| {
+            json!({
+                "process": null, "figure": "mean ms", "predicted_ratio": ours, "measured_ratio": theirs,
+                "proven": proven, "within": within,
+            })
+        };
         let figures = [figure(0.5, 0.6, true, true), figure(0.5, 1.6, true, false), figure(0.5, 1.1, false, false)];
         let schema = "blksched/trial-report/1";
         let whole = json!({ "schema": schema, "predicted": { "class": "hdd", "figures": figures } });

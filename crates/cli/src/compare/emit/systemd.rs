@@ -8,7 +8,8 @@ pub(super) fn unit(chosen: &EmitSetting, target: &EmitTarget) -> String {
     let mut text = String::from(
         "# Put this into /etc/systemd/system/blksched-scheduler.service, then:\n\
          #   systemctl enable --now blksched-scheduler.service\n\
-         # To undo it: `systemctl disable --now` of the same, which gives the kernel's own choice back, whose knobs are \
+         # To undo it: `systemctl disable --now` of the same, which gives the kernel's own choice back, whose knobs \
+         are \
          then\n# at their defaults; files of the queue other than nr_requests and wbt_lat_usec stay until a restart.\n\
          # It goes by the disk's name, which may be another disk's after a restart: `--emit udev` goes by its model.\n",
     );
