@@ -223,11 +223,13 @@ impl Front {
         if exit.is_none() {
             say("stopping: requests in flight are served");
         }
-        self.stop()?;
+        let stopped = self.stop();
         log_limit::report_at_last();
         if self.replaced {
+            // Clients with TLS that stay are served whatever a disk here did at the end.
             self.carry_on();
         }
+        stopped?;
         Ok(exit.unwrap_or(0))
     }
 

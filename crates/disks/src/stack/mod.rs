@@ -34,15 +34,20 @@ pub struct StackSpec {
     pub keeps_priority: bool,
 }
 
+/// A page \[512-byte sectors\].
+const PAGE: u64 = 8;
+
 impl StackSpec {
     /// A device of this layout that encrypts nothing.
     pub fn of(layout: StackLayout) -> StackSpec {
         StackSpec { layout, crypt: None, keeps_priority: true }
     }
 
-    /// The device above members of these lengths \[512-byte sectors\].
+    /// The device above members of these lengths \[512-byte sectors\]. It ends with a whole page, so that nothing that
+    /// is read page by page reaches beyond it.
     pub fn above(&self, members: &[u64]) -> StackMap {
-        StackMap::new(self.layout, members)
+        let whole: Vec<u64> = members.iter().map(|sectors| sectors / PAGE * PAGE).collect();
+        StackMap::new(self.layout, &whole)
     }
 }
 

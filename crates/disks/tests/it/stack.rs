@@ -277,3 +277,16 @@ fn a_lost_priority_is_the_usual_one_below() {
     let [Below::Submit { bio, .. }] = out[..] else { panic!("it goes on at once: {out:?}") };
     assert_eq!(bio.priority, Priority::default());
 }
+
+#[test]
+fn a_device_ends_with_a_whole_page_whatever_its_members_lengths() {
+    // 500 GB, as `sata-2009` has them, are four sectors more than whole pages.
+    let long = 976_562_500;
+    for (layout, members) in [
+        (StackLayout::Linear, vec![long; 2]),
+        (StackLayout::Raid1, vec![long; 2]),
+        (StackLayout::Behind { header: 16 }, vec![long]),
+    ] {
+        assert_eq!(StackSpec::of(layout).above(&members).sectors() % 8, 0, "{layout:?}");
+    }
+}

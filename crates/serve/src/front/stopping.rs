@@ -27,10 +27,13 @@ impl Front {
         self.askers.clear();
         let (now, until) = (Instant::now(), Instant::now() + self.patience);
         let shards = self.serving.shards.drain(..);
-        let Ends { result, hung } = all_end(shards.map(|shard| (shard, Watch::new(now, until))).collect());
-        if let Err(error) = &result {
-            tracing::error!(%error, "the server ends with something undone");
-        }
+        // Sockets that were handed over are the next server's, too: shutting one down would cut off its client.
+        let give_up = |shard: &Running| {
+            if !self.replaced {
+                shard.control.cut_off()
+            }
+        };
+        let Ends { result, hung } = all_end(shards.map(|shard| (shard, Watch::new(now, until))).collect(), &give_up);
         if !hung.is_empty() {
             // Closing a file may take as long as whatever hangs there: the end of the process does it, after that line.
             std::mem::forget(self.pending.take());
@@ -50,7 +53,7 @@ struct Ends {
 }
 
 /// Waits for the ends of these disks, side by side.
-fn all_end(mut shards: Vec<(Running, Watch)>) -> Ends {
+fn all_end(mut shards: Vec<(Running, Watch)>, give_up: &dyn Fn(&Running)) -> Ends {
     let mut ends = Ends { result: Ok(()), hung: Vec::new() };
     while !shards.is_empty() {
         let now = Instant::now();
@@ -63,14 +66,18 @@ fn all_end(mut shards: Vec<(Running, Watch)>) -> Ends {
                     thread.join().unwrap_or_else(panicked)
                 }
                 false if watch.gives_up(now, shard.pulse.last()) => {
-                    let Running { name, control, .. } = shards.swap_remove(at).0;
-                    control.cut_off();
+                    let shard = shards.swap_remove(at).0;
+                    give_up(&shard);
+                    let name = shard.name;
                     let why = format!("disk {name}: what is in it does not come back: the server ends without it");
                     ends.hung.push(name);
                     Err(ServeError::Config(why))
                 }
                 false => continue,
             };
+            if let Err(error) = &ended {
+                tracing::error!(%error, "the server ends with something undone");
+            }
             ends.result = ends.result.and(ended);
         }
         if !shards.is_empty() {
