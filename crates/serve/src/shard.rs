@@ -275,8 +275,9 @@ impl Shard {
             while !self.is_over() {
                 self.turn()?;
             }
-            self.sync_everything()?;
-            self.pulse.beat(self.outside.back, Awaits::Clients);
+            self.sync_everything(|file| rustix::fs::fdatasync(file))?;
+            // What is left is its thread's own: giving back a large export's memory takes its time.
+            self.pulse.beat(self.outside.back, self.awaits_sync());
             match self.ending.take() {
                 Some(Ending { how: How::HandOver(heir), .. }) => self.hand_over(&heir),
                 _ => return Ok(()),
@@ -431,7 +432,7 @@ impl Shard {
 
     /// At the end, makes everything that was acknowledged stable. What cannot be is logged, and is the error; the
     /// others are made stable nevertheless.
-    fn sync_everything(&mut self) -> io::Result<()> {
+    fn sync_everything(&mut self, mut sync: impl FnMut(&OwnedFd) -> rustix::io::Result<()>) -> io::Result<()> {
         let mut all = Ok(());
         for at in 0..self.tenants.len() {
             let tenant = &self.tenants[at];
@@ -441,7 +442,7 @@ impl Shard {
             {
                 self.outside.given += 1;
                 self.pulse.beat(self.outside.back, self.awaits_sync());
-                let synced = rustix::fs::fdatasync(file);
+                let synced = sync(file);
                 // One that comes back is a sign of life, however many are left.
                 self.outside.back += 1;
                 match synced {

@@ -6,9 +6,11 @@ use blksched::{Sector, Span};
 use blksched_nbd::{Command, Errno, Holes, Persist, Speed};
 
 use super::rig::*;
-use crate::backend::{BackendKind, Identity};
+use crate::backend::{BackendKind, Identity, Through};
 use crate::engine::{Allocation, Io, Stable};
 use crate::orders::{Change, Leave, Order, Question};
+use crate::pulse::Watch;
+use crate::shard::Shard;
 
 #[test]
 fn a_flush_covers_what_other_connections_were_told() {
@@ -279,4 +281,53 @@ fn a_sync_that_fails_while_an_export_is_removed_breaks_the_others_of_its_device(
         rig.let_disk_work();
         assert_eq!(rig.told(client), [(3, errno)]);
     }
+}
+
+/// A disk of so many exports that ends; each of their syncs takes so long by a told clock. How many there were, and
+/// whether the front end went on without it.
+fn last_syncs(exports: usize, each: Duration, shard: &mut Shard) -> (usize, bool) {
+    let (pulse, begin) = (shard.pulse.clone(), std::time::Instant::now());
+    let mut watch = Watch::new(begin, begin + Duration::from_secs(600));
+    let (mut looks, mut syncs, mut gave_up) = (0, 0, false);
+    let all = shard.sync_everything(|_| {
+        syncs += 1;
+        // The front end looks all 10 ms.
+        for _ in 0..each.as_millis() / 10 {
+            looks += 1;
+            gave_up |= watch.gives_up(begin + Duration::from_millis(10) * looks, pulse.last());
+        }
+        Ok(())
+    });
+    assert!(all.is_ok() && syncs <= exports);
+    (syncs, gave_up)
+}
+
+#[test]
+fn each_last_sync_that_comes_back_is_a_sign_of_life() {
+    for (through, each_ms, gives_up) in [
+        // A FUSE file may be silent for a second, however many of them there are.
+        (Through::Sync, 900, false),
+        (Through::Sync, 1100, true),
+        (Through::Flag, 1100, false),
+        (Through::Flag, 59_000, false),
+        (Through::Flag, 61_000, true),
+    ] {
+        let mut rig = Rig::of("noop", 4, 5, 64 << 20, false);
+        rig.shard.tenants.iter_mut().for_each(|tenant| tenant.backend.through = through);
+        let seen = last_syncs(5, Duration::from_millis(each_ms), &mut rig.shard);
+        assert_eq!(seen, (5, gives_up), "{through:?}, {each_ms} ms each");
+    }
+}
+
+#[test]
+fn what_was_made_stable_for_a_next_server_is_not_synced_again() {
+    let mut rig = Rig::of("noop", 4, 2, 64 << 20, false);
+    let none = Duration::ZERO;
+    assert_eq!(last_syncs(2, none, &mut rig.shard).0, 2, "what an earlier server left unsynced is made stable");
+    assert_eq!(last_syncs(2, none, &mut rig.shard).0, 0, "the disk may be silent now, and it is the next server's");
+    // A server that goes on, since the next one did not begin, has something to make stable when something is written.
+    let writer = rig.client(1);
+    rig.ask(writer, 1, WRITE, 0, 4096);
+    rig.let_disk_work();
+    assert_eq!(last_syncs(2, none, &mut rig.shard).0, 1);
 }
