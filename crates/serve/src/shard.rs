@@ -20,7 +20,7 @@ use crate::engine::{Engine, EngineEvent, Io, TransferPart};
 use crate::memory_back;
 use crate::orders::{Client, Order};
 use crate::policies::{Setting, WrittenFiles};
-use crate::pulse::{Awaits, Pulse};
+use crate::pulse::Pulse;
 use crate::record::BlktraceFile;
 use crate::tenant::Tenant;
 use crate::turns::Turns;
