@@ -1,14 +1,17 @@
 //! **What for**: with several commands queued, the drive chooses which to do next.
 //!
 //! **Rule**: `arrival` takes the oldest. `positioning` takes the one whose first sector can be under the head soonest
-//! (seek, settle and rotation); a read that continues what has just been read goes first, until another command has
-//! waited for `sequential_limit`; equal costs go to the older. A command that has waited longer than `age_limit` goes
-//! first. Drives may wait `sequential_wait` for the next read of a stream even though others are queued.
+//! (seek, settle and rotation), `seek` the one on the nearest cylinder, wherever the platters are. Neither looks at the
+//! `ahead` youngest commands: the drive decides so many ahead. A read that continues what has just been read goes first,
+//! until another command has waited for `sequential_limit`; equal costs go to the older. A command that has waited
+//! longer than `age_limit` goes first. Drives may wait `sequential_wait` for the next read of a stream even though
+//! others are queued.
 //!
 //! **Origin**: openzfs PR 11166 and issues 15270 and 10253: one random read beside sequential reads at depth 1 waits up
-//! to 4 s on many drives, not at all on a WD Green.
+//! to 4 s on many drives, not at all on a WD Green. `seek` and `ahead`: two drives' benchmarks (docs/disks.md), on which
+//! random reads at depth 2 to 4 are no faster than alone, and their deviation is that of order of arrival.
 //! **Shown by**: random reads at depth 32 run more than 1.7 times as fast as at depth 1; a queued reader beside others
-//! can wait long without the age limit.
+//! can wait long without the age limit; at a depth of `ahead` and one, commands are served in order of arrival.
 
 use blksched::{Command, Instant, Op, Span};
 
@@ -41,6 +44,8 @@ impl Queued {
 #[derive(Clone, Debug)]
 pub(super) struct Queue {
     order: QueueOrder,
+    /// How many of the youngest a choice does not look at.
+    ahead: usize,
     age_limit: Span,
     sequential_limit: Span,
     /// The commands, by a number that each keeps; the numbers of removed commands are reused.
@@ -65,6 +70,7 @@ impl Queue {
             spec.map_or((QueueOrder::Arrival, Span::MAX, 1), |ncq| (ncq.order, ncq.age_limit, ncq.depth as usize));
         Queue {
             order,
+            ahead: spec.map_or(0, |ncq| ncq.ahead as usize),
             age_limit,
             sequential_limit: spec.map_or(Span::MAX, |ncq| ncq.sequential_limit),
             slots: Vec::with_capacity(depth),
@@ -135,7 +141,8 @@ impl Queue {
     pub(super) fn choose(&mut self, at: Instant, mechanism: &Mechanism, window: Option<(u64, u64)>) -> Option<usize> {
         let oldest = self.oldest_slot()?;
         let waited = at.since(self.slots[oldest as usize].arrived);
-        if self.order == QueueOrder::Arrival || self.places.len() == 1 || waited > self.age_limit {
+        let one = self.places.len() <= self.ahead + 1;
+        if self.order == QueueOrder::Arrival || one || waited > self.age_limit {
             return self.places.iter().position(|&(slot, _)| slot == oldest);
         }
         if !self.may_continue(window) {
@@ -161,28 +168,47 @@ impl Queue {
         queued.access() == Access::Read && lies_in(window, queued.command.start.0)
     }
 
-    /// The command that is reached first, the older of equals; none that continues in `except`.
+    /// So many commands had come when what is being decided was planned: a choice looks at no younger one.
+    fn known(&self) -> u64 {
+        let youngest = |link: u32| self.ages[link as usize].0;
+        match (0..self.ahead).fold(0, |link, _| youngest(link)) {
+            0 => self.arrived,
+            first => self.places.iter().find(|(slot, _)| slot + 1 == first).map_or(0, |&(_, nth)| nth - 1),
+        }
+    }
+
+    /// The best command by this queue's order, the older of equals; none that continues in `except`.
     fn cheapest(&mut self, at: Instant, mechanism: &Mechanism, except: Option<(u64, u64)>) -> usize {
-        let angle = mechanism.angle(at);
-        let (slots, places, is_ready) = (&self.slots, &self.places, self.all_ready <= at);
-        let counts = |queued: &Queued| queued.access() == Access::Write || !lies_in(except, queued.command.start.0);
+        let (slots, places, known) = (&self.slots, &self.places, self.known());
+        let counts = |queued: &Queued, nth: u64| {
+            nth <= known && (queued.access() == Access::Write || !lies_in(except, queued.command.start.0))
+        };
+        if self.order == QueueOrder::Seek {
+            let here = mechanism.cylinder();
+            let distance = |&(place, (slot, nth)): &(usize, (u32, u64))| {
+                let queued = &slots[slot as usize];
+                (!counts(queued, nth), queued.place.track.cylinder.abs_diff(here), nth, place)
+            };
+            return places.iter().copied().enumerate().min_by_key(distance).map_or(0, |(place, _)| place);
+        }
+        let (angle, is_ready) = (mechanism.angle(at), self.all_ready <= at);
         let estimate = |place: usize| {
-            let (slot, before) = places[place];
+            let (slot, nth) = places[place];
             let queued = &slots[slot as usize];
             let cost = || mechanism.estimate(angle, &queued.place, queued.access());
-            (if counts(queued) { cost() } else { f32::INFINITY }, before)
+            (if counts(queued, nth) { cost() } else { f32::INFINITY }, nth)
         };
         if is_ready && let Some(coarse) = self.shortlist.costs() {
             return self.shortlist.cheapest((&coarse, mechanism.cylinder(), angle), estimate);
         }
         let cost = |place: usize| {
-            let (slot, before) = places[place];
+            let (slot, nth) = places[place];
             let queued = &slots[slot as usize];
-            if is_ready || !counts(queued) {
+            if is_ready || !counts(queued, nth) {
                 return estimate(place);
             }
             let delay_ns = queued.ready.since(at).as_ns().min(LONGEST_DELAY_NS) as i32;
-            (mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32, before)
+            (mechanism.cost(angle, delay_ns, &queued.place, queued.access()) as f32, nth)
         };
         let least = |least: (usize, (f32, u64)), place| {
             let cost = cost(place);
@@ -218,7 +244,8 @@ mod tests {
     impl Plain {
         fn choose(&self, at: Instant, mechanism: &Mechanism, window: Option<(u64, u64)>) -> Option<usize> {
             let waited = at.since(self.queued.first()?.arrived);
-            if self.spec.order == QueueOrder::Arrival || self.queued.len() == 1 || waited > self.spec.age_limit {
+            let known = self.queued.len().saturating_sub(self.spec.ahead as usize);
+            if self.spec.order == QueueOrder::Arrival || known <= 1 || waited > self.spec.age_limit {
                 return Some(0);
             }
             let goes_on = |one: &Queued| one.access() == Access::Read && lies_in(window, one.command.start.0);
@@ -226,8 +253,11 @@ mod tests {
             if let Some(first) = sequential.filter(|&at| waited <= self.spec.sequential_limit || at == 0) {
                 return Some(first);
             }
-            let cost = |one: &Queued| self.cost(at, mechanism, one);
-            let costs = self.queued.iter().map(|one| if goes_on(one) { f32::MAX } else { cost(one) });
+            let cost = |one: &Queued| match self.spec.order {
+                QueueOrder::Seek => one.place.track.cylinder.abs_diff(mechanism.cylinder()) as f32,
+                _ => self.cost(at, mechanism, one),
+            };
+            let costs = self.queued[..known].iter().map(|one| if goes_on(one) { f32::MAX } else { cost(one) });
             let least = |best: (usize, f32), (nth, cost)| if cost < best.1 { (nth, cost) } else { best };
             Some(costs.enumerate().fold((0, f32::INFINITY), least).0)
         }
@@ -247,10 +277,15 @@ mod tests {
     #[test]
     fn a_choice_in_no_order_is_that_of_the_plain_way() {
         let spec = hdd_spec("hdd-7200");
-        for (seed, order, age_limit_ms) in
-            [(1, QueueOrder::Positioning, 1000), (2, QueueOrder::Positioning, 30), (3, QueueOrder::Arrival, 1000)]
-        {
-            let ncq = NcqSpec { order, age_limit: Span::from_ms(age_limit_ms), ..spec.ncq.unwrap() };
+        for (seed, order, ahead, age_limit_ms) in [
+            (1, QueueOrder::Positioning, 0, 1000),
+            (2, QueueOrder::Positioning, 0, 30),
+            (3, QueueOrder::Arrival, 0, 1000),
+            (4, QueueOrder::Positioning, 3, 1000),
+            (5, QueueOrder::Seek, 0, 1000),
+            (6, QueueOrder::Seek, 4, 30),
+        ] {
+            let ncq = NcqSpec { order, ahead, age_limit: Span::from_ms(age_limit_ms), ..spec.ncq.unwrap() };
             let mut mechanism = Mechanism::new(&spec, seed);
             let mut queue = Queue::new(Some(&ncq), spec.capacity_sectors, &mechanism);
             let mut plain = Plain { queued: Vec::new(), spec: ncq };

@@ -180,6 +180,8 @@ pub struct NcqSpec {
     pub depth: u32,
     /// Which is next.
     pub order: QueueOrder,
+    /// It is decided so many commands ahead: as many of the youngest are not looked at; 0 to 31.
+    pub ahead: u32,
     /// A command older than this is next in any case.
     pub age_limit: Span,
     /// Reads that continue the last one go first until another command has waited for this long.
@@ -195,6 +197,8 @@ pub enum QueueOrder {
     Arrival,
     /// The one that can begin soonest.
     Positioning,
+    /// The one on the nearest cylinder, wherever the platters are.
+    Seek,
 }
 
 impl HddSpec {
@@ -219,6 +223,8 @@ pub(super) const KEYS: &[&str] = keys![
     "write_cache",
     "ncq",
 ];
+
+const NCQ_KEYS: &[&str] = &["order", "depth", "ahead", "age_limit", "sequential_limit", "sequential_wait"];
 
 const WRITE_CACHE_KEYS: &[&str] =
     &["order", "size", "extents", "extent", "chunk", "reach", "idle", "dirty_limit", "share", "turn", "flush"];
@@ -249,7 +255,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<HddSpec, Complaint> {
         watermarks: overhead::watermarks(&interface)?,
         look_ahead: look_ahead(top.section("look_ahead", look_ahead_rules::KEYS)?)?,
         write_cache: write_cache(top.section("write_cache", WRITE_CACHE_KEYS)?)?,
-        ncq: ncq(top.section("ncq", &["order", "depth", "age_limit", "sequential_limit", "sequential_wait"])?)?,
+        ncq: ncq(top.section("ncq", NCQ_KEYS)?)?,
     };
     if spec.layout.is_none() {
         check_skews(top, &spec)?;
@@ -353,14 +359,19 @@ fn destage(section: &Section<'_>) -> Result<DestageSpec, Complaint> {
 
 fn ncq(section: Option<Section<'_>>) -> Result<Option<NcqSpec>, Complaint> {
     let Some(section) = section else { return Ok(None) };
-    let orders =
-        [("off", None), ("arrival", Some(QueueOrder::Arrival)), ("positioning", Some(QueueOrder::Positioning))];
+    let orders = [
+        ("off", None),
+        ("arrival", Some(QueueOrder::Arrival)),
+        ("positioning", Some(QueueOrder::Positioning)),
+        ("seek", Some(QueueOrder::Seek)),
+    ];
     let order = section.word("order", &orders)?;
     let depth = section.count_within("depth", 1..=256)?;
+    let ahead = if section.has("ahead") { section.count_within("ahead", 0..=31)? } else { 0 };
     let age_limit = section.span("age_limit", Span::from_ms(1)..=Span::from_secs(3600))?.value;
     let sequential_limit = section.span_or("sequential_limit", NO_TIME..=age_limit, age_limit)?;
     let sequential_wait = section.span_or("sequential_wait", NO_TIME..=Span::from_secs(1), NO_TIME)?;
-    Ok(order.map(|order| NcqSpec { depth, order, age_limit, sequential_limit, sequential_wait }))
+    Ok(order.map(|order| NcqSpec { depth, order, ahead, age_limit, sequential_limit, sequential_wait }))
 }
 
 /// A skew shorter than the switch that it covers would cost a revolution per track.

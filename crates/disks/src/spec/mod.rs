@@ -175,7 +175,7 @@ impl DiskSpec {
             Model::Hdd(spec) => {
                 let (order, limit) = (QueueOrder::Positioning, Span::from_secs(1));
                 let (age_limit, sequential_limit, sequential_wait) = (limit, limit, Span::ZERO);
-                spec.ncq = Some(NcqSpec { depth, order, age_limit, sequential_limit, sequential_wait });
+                spec.ncq = Some(NcqSpec { depth, order, ahead: 0, age_limit, sequential_limit, sequential_wait });
             }
         }
         self

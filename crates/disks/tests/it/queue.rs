@@ -31,6 +31,34 @@ fn taking_commands_in_order_of_arrival_gains_nothing_from_depth() {
 }
 
 #[test]
+fn a_drive_that_decides_ahead_gains_nothing_until_more_are_queued() {
+    let of = |order, depth: u32| {
+        let spec = changed("sata-2009", |hdd| {
+            let ncq = hdd.ncq.as_mut().unwrap();
+            (ncq.order, ncq.ahead) = (order, 4);
+            hdd.overhead.command = hdd.overhead.queued;
+        });
+        random_reads(&spec.with_depth(depth), depth)
+    };
+    for order in [QueueOrder::Positioning, QueueOrder::Seek] {
+        let alone = of(order, 1).per_second();
+        for depth in [2, 5] {
+            let run = of(order, depth);
+            assert!((run.per_second() / alone - 1.0).abs() < 0.02, "{order:?} at {depth}");
+            let starts: Vec<Instant> = run.done.iter().map(|(started, _)| *started).collect();
+            assert!(starts.is_sorted(), "{order:?} at {depth}: in order of arrival");
+        }
+        assert!(of(order, 8).per_second() > 1.1 * alone, "{order:?}");
+    }
+    let gain = |order| of(order, 32).per_second() / of(order, 1).per_second();
+    let (seek, positioning) = (gain(QueueOrder::Seek), gain(QueueOrder::Positioning));
+    assert!(
+        1.3 < seek && seek < 0.8 * positioning,
+        "who does not look at the platters gains less: {seek}, {positioning}"
+    );
+}
+
+#[test]
 fn nobody_waits_much_longer_than_the_age_limit_and_without_one_somebody_does() {
     // One distant command among many that are always nearer.
     let longest = |age_limit| {

@@ -47,7 +47,8 @@ fn switch_at_random(hdd: &mut HddSpec, random: &mut Random) {
     hdd.write_cache = pick(random, &[None, Some(write_cache), Some(write_cache)]);
     let ncq = NcqSpec {
         depth: pick(random, &[1, 2, 31, 100]),
-        order: pick(random, &[QueueOrder::Arrival, QueueOrder::Positioning]),
+        order: pick(random, &[QueueOrder::Arrival, QueueOrder::Positioning, QueueOrder::Seek]),
+        ahead: pick(random, &[0, 0, 1, 5]),
         age_limit: pick(random, &[Span::from_ms(1), Span::from_ms(50), Span::from_secs(3600)]),
         sequential_limit: pick(random, &[Span::ZERO, Span::from_ms(1)]),
         sequential_wait: pick(random, &[Span::ZERO, Span::from_us(100), Span::from_ms(5)]),
