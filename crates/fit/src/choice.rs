@@ -30,7 +30,9 @@ pub struct CellChoice {
 impl CellChoice {
     /// The choice for a grid.
     pub fn of(grid: &ResultGrid) -> CellChoice {
-        let patterns = shown(&grid.patterns());
+        // Of a spinning drive's writes such results show the cache, of which they tell too little for a model.
+        let is_told = |pattern: &LoadPattern| !grid.turns() || *pattern == LoadPattern::Read;
+        let patterns: Vec<LoadPattern> = shown(&grid.patterns()).into_iter().filter(is_told).collect();
         let has_mixes = patterns.iter().any(|pattern| matches!(pattern, LoadPattern::Mixed(_)));
         let (places, most_deep) = if has_mixes { (&MIXED[..], 2) } else { (&PREFERRED[..], MOST_CELLS) };
         let mut used: Vec<GridLoad> = Vec::new();
@@ -41,7 +43,8 @@ impl CellChoice {
                 used.push(load);
             }
         }
-        let judges = grid.cells.iter().map(|cell| cell.load).filter(|load| !used.contains(load)).collect();
+        let judges = grid.cells.iter().map(|cell| cell.load);
+        let judges = judges.filter(|load| is_told(&load.pattern) && !used.contains(load)).collect();
         CellChoice { used, judges }
     }
 }

@@ -18,11 +18,13 @@ mod run;
 mod score;
 mod search;
 pub mod table;
+mod turning;
 
 pub use cell::{CellFigures, GridCell, GridLoad, LoadPattern, ResultGrid};
 pub use choice::{CellChoice, MOST_CELLS};
 pub use host::{HostQueue, PathHost};
-pub use model::{DriveModel, Knowledge, Parameter};
+pub use model::{DriveKind, DriveModel, Knowledge, Parameter};
 pub use run::{RunEffort, SEED, simulated};
 pub use score::{FigureBounds, GridJudgement, RightShares, other_grid};
 pub use search::{FitStep, Fitted, fit};
+pub use turning::TurningLaw;

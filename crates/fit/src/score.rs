@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use blksched::Dir;
+use blksched::{Dir, Span};
+use blksched_disks::DiskSpec;
 use rayon::prelude::*;
 
 use crate::cell::{CellFigures, GridCell, GridLoad, LoadPattern, ResultGrid};
 use crate::choice::CellChoice;
+use crate::host::PathHost;
 use crate::run::{RunEffort, SEED, simulated};
 use crate::search::{Fitted, error};
 
@@ -94,12 +96,27 @@ impl GridJudgement {
         counts: impl Fn(GridLoad, Dir) -> bool,
     ) -> Result<GridJudgement, String> {
         let disk = Arc::new(fitted.model.disk().map_err(|error| error.to_string())?);
+        GridJudgement::of_disk(grid, choice, (&disk, fitted.submit(), fitted.host), bounds, other, counts)
+    }
+
+    /// Judges any disk, behind a host whose process works so long for each I/O.
+    ///
+    /// # Errors
+    /// If a load does not fit on the disk.
+    pub fn of_disk(
+        grid: &ResultGrid,
+        choice: &CellChoice,
+        (disk, submit, host): (&Arc<DiskSpec>, Span, PathHost),
+        bounds: FigureBounds,
+        other: Option<&ResultGrid>,
+        counts: impl Fn(GridLoad, Dir) -> bool,
+    ) -> Result<GridJudgement, String> {
         let judges: Vec<&GridCell> = choice.judges.iter().filter_map(|load| grid.cell(*load)).collect();
         let wanted = |cell: &&&GridCell| cell.sides().any(|(dir, _)| counts(cell.load, dir));
         let judges: Vec<&GridCell> = judges.iter().filter(wanted).copied().collect();
         let found: Vec<_> = judges
             .par_iter()
-            .map(|cell| simulated(cell, &disk, fitted.submit(), fitted.host, (RunEffort::TELL, SEED)))
+            .map(|cell| simulated(cell, disk, submit, host, (RunEffort::TELL, SEED)))
             .collect::<Result<_, _>>()?;
         let used: Vec<&GridCell> = choice.used.iter().filter_map(|load| grid.cell(*load)).collect();
         let mut judged = GridJudgement::default();

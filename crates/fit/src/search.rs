@@ -19,6 +19,7 @@ use crate::choice::CellChoice;
 use crate::host::{HostQueue, PathHost};
 use crate::model::{DriveModel, Knowledge};
 use crate::run::{RunEffort, SEED, simulated};
+use crate::turning::SLOWEST_TURNING_US;
 
 /// The answer.
 #[derive(Clone, Debug)]
@@ -70,9 +71,9 @@ pub fn fit(
     if cells.is_empty() {
         return Err(format!("{}: no cell to fit to", grid.name()));
     }
-    let attached = fitting(grid)?;
+    let class = fitting(grid)?;
     let mut tries: Vec<(PathHost, DriveModel)> = Vec::new();
-    for model in variants(grid, attached, choice) {
+    for model in variants(grid, &class, choice) {
         for host in hosts.iter().copied().filter(|host| fits(&model, *host)) {
             tries.push((host, model.clone()));
         }
@@ -103,25 +104,41 @@ pub fn fit(
     Ok(Fitted { model, host, error: error.exp(), hosts })
 }
 
-/// A single read of an SSD takes less \[us\].
-const SLOWEST_READ_US: f64 = 1_000.0;
+/// A kind of drive that is fitted here.
+enum DriveClass {
+    /// An SSD that is attached like this.
+    Flash(Attached),
+    /// A spinning drive, with the figures of its single read.
+    Turning(CellFigures),
+}
 
-/// How the drive is attached, if its results are of a kind that is fitted here.
-fn fitting(grid: &ResultGrid) -> Result<Attached, String> {
+/// What kind of drive it is, if its results are of a kind that is fitted here.
+fn fitting(grid: &ResultGrid) -> Result<DriveClass, String> {
     let name = grid.name();
     if let [one, other, ..] = grid.sizes()[..] {
         return Err(format!("{name}: I/Os of {one} and of {other} bytes: expected one size"));
     }
-    let single = grid.cells.iter().filter(|cell| cell.load.in_flight() == 1).filter_map(|cell| cell.figures.read);
-    if let Some(slow) = single.map(|read| read.p50_us).find(|us| *us > SLOWEST_READ_US) {
-        return Err(format!("{name}: a single read takes {:.1} ms: only SSDs are fitted", slow / 1e3));
+    let Some(single) = grid.single_read().filter(|_| grid.turns()) else {
+        let unknown = || format!("{name}: the results do not tell how it is attached: expected nvme or sata");
+        return grid.attached.map(|attached| DriveClass::Flash(attached)).ok_or_else(unknown);
+    };
+    if single.p50_us > SLOWEST_TURNING_US {
+        let ms = single.p50_us / 1e3;
+        return Err(format!("{name}: a single read takes {ms:.1} ms: only SSDs and hard disks are fitted"));
     }
-    grid.attached.ok_or_else(|| format!("{name}: the results do not tell how it is attached: expected nvme or sata"))
+    match grid.attached {
+        Some(Attached::Nvme) => Err(format!("{name}: a single read takes {:.1} ms, on nvme", single.p50_us / 1e3)),
+        _ => Ok(DriveClass::Turning(single)),
+    }
 }
 
 /// The models in question: the guess, and with what its figures suggest.
-fn variants(grid: &ResultGrid, attached: Attached, choice: &CellChoice) -> Vec<DriveModel> {
+fn variants(grid: &ResultGrid, class: &DriveClass, choice: &CellChoice) -> Vec<DriveModel> {
     let used = &choice.used;
+    let attached = match class {
+        DriveClass::Flash(attached) => *attached,
+        DriveClass::Turning(single) => return DriveModel::turning(grid, single),
+    };
     let mut models = vec![DriveModel::guess(grid, attached, used)];
     let with = [DriveModel::with_stall, DriveModel::with_coalescing, DriveModel::with_submit];
     for with in with {

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use blksched::author::PerDir;
 use blksched::{Dir, Span};
-use blksched_disks::Attached;
+use blksched_disks::{Attached, QueueOrder};
 use blksched_fit::{
-    CellChoice, CellFigures, DriveModel, FigureBounds, GridCell, GridJudgement, GridLoad, Knowledge, LoadPattern,
-    Parameter, PathHost, ResultGrid, RunEffort, fit, simulated,
+    CellChoice, CellFigures, DriveKind, DriveModel, FigureBounds, GridCell, GridJudgement, GridLoad, Knowledge,
+    LoadPattern, Parameter, PathHost, ResultGrid, RunEffort, TurningLaw, fit, simulated,
 };
 
 /// Reads and writes of a drive with a slow link, behind an old kernel's deadline elevator.
@@ -23,6 +23,7 @@ fn hidden() -> DriveModel {
         capacity_gb: Some(480),
         attached: Attached::Sata,
         depth: 31,
+        kind: DriveKind::Flash,
         parameters: parameters.map(|(key, value)| Parameter { key, value }).to_vec(),
         has_mixes: false,
     }
@@ -95,6 +96,28 @@ fn a_drive_that_pauses_and_a_controller_that_gathers_are_told_from_one_that_does
         }
         if let Some(stall) = fitted.model.get(Knowledge::Stall) {
             assert!((6_500.0..9_500.0).contains(&stall), "{stall}");
+        }
+    }
+}
+
+#[test]
+fn a_spinning_drives_arm_and_its_firmwares_choice_are_found() {
+    for (order, ahead) in [(QueueOrder::Seek, 3), (QueueOrder::Positioning, 0)] {
+        let (law, host) = (TurningLaw { rpm: 7_200, order, ahead }, PathHost::ALL[0]);
+        let parameters = [(Knowledge::SeekAverage, 9_300.0), (Knowledge::SeekShortest, 1_500.0)];
+        let parameters = parameters.map(|(key, value)| Parameter { key, value }).to_vec();
+        let hidden = DriveModel { capacity_gb: Some(500), kind: DriveKind::Turning(law), parameters, ..hidden() };
+        let mut grid = results(&hidden, host);
+        grid.device = "hidden-500gb-7200".to_owned();
+        let choice = CellChoice::of(&grid);
+        let reads = |load: &GridLoad| load.pattern == LoadPattern::Read;
+        assert!(choice.used.iter().chain(&choice.judges).all(reads), "writes are not told");
+        let fitted = fit(&grid, &choice, &[host], &|_| ()).unwrap();
+        let found = fitted.model.law().unwrap();
+        assert!(found.order == order && found.ahead.abs_diff(ahead) <= 1, "{found:?}");
+        for (key, most) in [(Knowledge::SeekAverage, 1.1), (Knowledge::SeekShortest, 1.5)] {
+            let ratio = fitted.model.get(key).unwrap() / hidden.get(key).unwrap();
+            assert!(ratio.max(1.0 / ratio) < most, "{order:?}: {key:?} {ratio}");
         }
     }
 }

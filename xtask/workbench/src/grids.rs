@@ -2,9 +2,10 @@
 
 use std::fs::File;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
-use blksched::Dir;
+use blksched::{Dir, Span};
 use blksched_fit::{
     CellChoice, FigureBounds, GridJudgement, GridLoad, LoadPattern, PathHost, ResultGrid, RightShares, fit, other_grid,
     table,
@@ -17,8 +18,8 @@ use crate::shell;
 /// Paths that are judged together.
 struct PathClass {
     name: &'static str,
-    /// Whether a device on a path belongs to it.
-    has: fn(device: &str, path: &str) -> bool,
+    /// Whether the results of a device on a path belong to it.
+    has: fn(grid: &ResultGrid) -> bool,
     bounds: FigureBounds,
     /// Which cells count.
     counts: fn(GridLoad, Dir) -> bool,
@@ -43,17 +44,21 @@ fn shallow_writes(load: GridLoad, dir: Dir) -> bool {
     shallow(load, dir) && dir == Dir::Write
 }
 
-fn is_array(device: &str) -> bool {
-    device.contains("raid")
+fn is_array(grid: &ResultGrid) -> bool {
+    grid.device.contains("raid")
+}
+
+/// An SSD whose path is one of these.
+fn is_flash(grid: &ResultGrid, is_one: fn(path: &str) -> bool) -> bool {
+    !grid.turns() && !is_array(grid) && is_one(&grid.path)
 }
 
 /// In the order of the table.
-const CLASSES: [PathClass; 7] = [
+const CLASSES: [PathClass; 8] = [
     PathClass {
         name: "SATA SSD, SATA port or RAID controller",
-        has: |device, path| {
-            let is_path = path.starts_with("sata300") || path == "hp-h420i" || path.starts_with("hp-p420i");
-            is_path && !is_array(device)
+        has: |grid| {
+            is_flash(grid, |path| path.starts_with("sata300") || path == "hp-h420i" || path.starts_with("hp-p420i"))
         },
         bounds: FigureBounds::USUAL,
         counts: all,
@@ -61,44 +66,52 @@ const CLASSES: [PathClass; 7] = [
     },
     PathClass {
         name: "SATA SSD, HBA",
-        has: |_, path| path == "ibm-m1015" || path == "hp-p420-hba",
+        has: |grid| is_flash(grid, |path| path == "ibm-m1015" || path == "hp-p420-hba"),
         bounds: FigureBounds([1.15, 1.2, 2.0, 2.0]),
         counts: all,
         aims: [80.0, 65.0, 70.0, 70.0],
     },
     PathClass {
         name: "SATA SSD, AHCI",
-        has: |_, path| path == "ahci",
+        has: |grid| is_flash(grid, |path| path == "ahci"),
         bounds: FigureBounds([1.15, 1.5, 2.0, 3.0]),
         counts: all,
         aims: [90.0, 70.0, 75.0, 85.0],
     },
     PathClass {
         name: "arrays of SATA SSDs",
-        has: |device, _| is_array(device),
+        has: |grid| is_array(grid) && !grid.turns(),
         bounds: FigureBounds::USUAL,
         counts: all,
         aims: [80.0, 75.0, 80.0, 90.0],
     },
     PathClass {
         name: "NVMe, at most 32 in flight: reads",
-        has: |_, path| path == "nvme",
+        has: |grid| is_flash(grid, |path| path == "nvme"),
         bounds: FigureBounds([1.3, 1.5, 2.0, 2.0]),
         counts: shallow_reads,
         aims: [80.0, 65.0, 80.0, 85.0],
     },
     PathClass {
         name: "NVMe, at most 32 in flight: writes of mixtures",
-        has: |_, path| path == "nvme",
+        has: |grid| is_flash(grid, |path| path == "nvme"),
         bounds: FigureBounds([1.3, 1.2, 3.0, 3.0]),
         counts: shallow_writes,
         aims: [80.0, 70.0, 85.0, 85.0],
     },
     PathClass {
         name: "path not known",
-        has: |_, path| path == "unknown",
+        has: |grid| is_flash(grid, |path| path == "unknown"),
         bounds: FigureBounds::USUAL,
         counts: all,
+        aims: [0.0; 4],
+    },
+    PathClass {
+        name: "hard disks: random reads",
+        has: |grid| grid.turns() && !is_array(grid),
+        bounds: FigureBounds::USUAL,
+        counts: all,
+        // Nobody set one.
         aims: [0.0; 4],
     },
 ];
@@ -114,6 +127,9 @@ pub struct Arguments {
     /// Only this host, by its elevator
     #[arg(long, value_name = "ELEVATOR")]
     host: Option<String>,
+    /// Fit nothing: judge this disk by what a fit would not use (--host is then needed)
+    #[arg(long, value_name = "DISK", requires = "host")]
+    disk: Option<String>,
     /// Also print every cell that judges, measured and ours
     #[arg(long)]
     cells: bool,
@@ -124,7 +140,7 @@ pub struct Arguments {
 /// # Errors
 /// If the table cannot be read, or a grid not be simulated.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
-    let Arguments { table: path, only, host, cells } = arguments;
+    let Arguments { table: path, only, host, disk, cells } = arguments;
     let named = |known: &PathHost| host.as_ref().is_none_or(|name| known.elevator == name);
     let hosts: Vec<PathHost> = PathHost::ALL.into_iter().filter(named).collect();
     if hosts.is_empty() {
@@ -135,6 +151,10 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     let name = path.display().to_string();
     let opened = File::open(&path).and_then(unpacked).with_context(|| name.clone())?;
     let grids = table::read(&name, opened).map_err(|problem| anyhow!("{problem}"))?;
+    if let Some(disk) = disk {
+        let wanted = grids.iter().filter(|grid| only.as_ref().is_none_or(|only| grid.name().contains(only)));
+        return judge(disk, hosts[0], wanted);
+    }
     let mut sums: Vec<(GridJudgement, usize)> = CLASSES.iter().map(|_| (GridJudgement::default(), 0)).collect();
     let wanted = |grid: &&ResultGrid| only.as_ref().is_none_or(|only| grid.name().contains(only));
     let wanted: Vec<&ResultGrid> = grids.iter().filter(wanted).collect();
@@ -143,7 +163,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         bail!("no grid of that name: expected a part of one of {}", names.join(", "));
     }
     for grid in wanted {
-        let classes = CLASSES.iter().enumerate().filter(|(_, class)| (class.has)(&grid.device, &grid.path));
+        let classes = CLASSES.iter().enumerate().filter(|(_, class)| (class.has)(grid));
         let classes: Vec<(usize, &PathClass)> = classes.collect();
         match classes.is_empty() {
             true => println!("{}: of no class, left out", grid.name()),
@@ -162,6 +182,25 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
             shown(&judged.interpolated),
             shown(&judged.other),
             class.aims.map(|aim| format!("{aim:.0}")).join("/"),
+        );
+    }
+    Ok(Verdict::Good)
+}
+
+/// How far a disk is off on the cells that a fit to each of these grids would not use.
+fn judge<'a>(disk: &str, host: PathHost, grids: impl Iterator<Item = &'a ResultGrid>) -> Result<Verdict> {
+    let spec = Arc::new(blksched_disks::load(disk)?);
+    for grid in grids {
+        let (choice, host) = (CellChoice::of(grid), (&spec, Span::ZERO, host));
+        let judged = GridJudgement::of_disk(grid, &choice, host, FigureBounds::USUAL, None, all);
+        let judged = judged.map_err(|problem| anyhow!("{problem}"))?;
+        let errors = judged.mean_errors().map(|errors| errors.map(|error| format!("{:.1}", 100.0 * (error - 1.0))));
+        println!(
+            "{disk} on {}: {} of {} cells right, off by {} % (mean of rate, p50, p99, p99.9)",
+            grid.name(),
+            shown(&judged.model),
+            judged.model.count,
+            errors.unwrap_or_default().join("/")
         );
     }
     Ok(Verdict::Good)
@@ -188,6 +227,9 @@ fn one(
     let values = fitted.model.parameters.iter().map(|known| format!("{:?} {:.1} us", known.key, known.value));
     println!("{}: {}, error on its cells {:.3}", grid.name(), fitted.host.elevator, fitted.error);
     println!("    {}", values.collect::<Vec<_>>().join(", "));
+    if let Some(law) = fitted.model.law() {
+        println!("    {law:?}");
+    }
     let hosts = fitted.hosts.iter().map(|(host, error)| format!("{} {error:.2}", host.elevator));
     println!("    hosts: {}", hosts.collect::<Vec<_>>().join(", "));
     for &(at, class) in classes {

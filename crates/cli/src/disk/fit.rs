@@ -44,7 +44,7 @@ Examples:
 
 From results at most 8 loads are used; the others judge the model, beside two predictions that need none: a line between
 the loads used, and another drive's results on the same path. A model that does not beat them tells nothing new.
-Only SSDs behind SATA or NVMe are fitted, and only direct I/O of one size.
+Only direct I/O of one size is fitted: SSDs behind SATA or NVMe, and random reads of hard disks.
 A trace shows what its load asked for, and little else of the disk; `disk measure` shows more.";
 
 /// The interfaces of the drives that results are fitted to.

@@ -6,10 +6,10 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use blksched::Dir;
-use blksched_disks::Attached;
+use blksched_disks::{Attached, QueueOrder};
 use blksched_fit::{
-    CellChoice, FigureBounds, FitStep, Fitted, GridJudgement, GridLoad, PathHost, ResultGrid, RightShares, fio_json,
-    fit, other_grid, table,
+    CellChoice, FigureBounds, FitStep, Fitted, GridJudgement, GridLoad, PathHost, ResultGrid, RightShares, TurningLaw,
+    fio_json, fit, other_grid, table,
 };
 use blksched_traces::unpack;
 
@@ -138,7 +138,7 @@ pub(super) fn disk(grids: &[ResultGrid], device: Option<&str>, attached: Option<
         FitStep::Refining(host) => warn(&format!("refining the values under {}", host.elevator)),
     };
     let fitted = fit(grid, &choice, &PathHost::ALL, &told).map_err(|why| {
-        let how = if grid.attached.is_none() { " (--attached says it)" } else { "" };
+        let how = if why.ends_with("expected nvme or sata") { " (--attached says it)" } else { "" };
         Failure::Input(why + how)
     })?;
     let any = |_: GridLoad, _: Dir| true;
@@ -181,6 +181,15 @@ fn tell(grid: &ResultGrid, choice: &CellChoice, fitted: &Fitted, judged: &GridJu
     if !fitted.submit().is_zero() {
         let how = "process.submit in a file for --host cpu=";
         warn(&format!("its process works {} for each I/O: {how}", fitted.submit()));
+    }
+    if let Some(law) = fitted.model.law() {
+        let TurningLaw { rpm, order, ahead } = law;
+        let takes = match order {
+            QueueOrder::Arrival => "takes commands in order of arrival".to_owned(),
+            QueueOrder::Seek => format!("takes the nearest cylinder, {ahead} commands ahead"),
+            QueueOrder::Positioning => format!("takes what can begin soonest, {ahead} commands ahead"),
+        };
+        warn(&format!("a spinning drive of {rpm} rpm, whose firmware {takes}"));
     }
     for known in fitted.model.at_limits() {
         let (low, high) = known.key.range();
