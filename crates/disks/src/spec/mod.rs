@@ -237,12 +237,17 @@ impl DiskSpec {
 }
 
 /// Name and TOML of every preset.
-const PRESETS: [(&str, &str); 13] = [
+const PRESETS: [(&str, &str); 18] = [
     ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
     ("hdd-7200-starves", include_str!("../../presets/hdd-7200-starves.toml")),
+    ("hdd-dt01aca200", include_str!("../../presets/hdd-dt01aca200.toml")),
+    ("hdd-raptor-10k", include_str!("../../presets/hdd-raptor-10k.toml")),
+    ("hdd-travelstar-7k100", include_str!("../../presets/hdd-travelstar-7k100.toml")),
     ("sata-2009", include_str!("../../presets/sata-2009.toml")),
     ("ide-2002", include_str!("../../presets/ide-2002.toml")),
     ("sata-ssd", include_str!("../../presets/sata-ssd.toml")),
+    ("sata-ssd-s4610", include_str!("../../presets/sata-ssd-s4610.toml")),
+    ("sata-ssd-crucial-250", include_str!("../../presets/sata-ssd-crucial-250.toml")),
     ("nvme-ssd", include_str!("../../presets/nvme-ssd.toml")),
     ("nvme-ssd-aged", include_str!("../../presets/nvme-ssd-aged.toml")),
     ("usb-stick", include_str!("../../presets/usb-stick.toml")),

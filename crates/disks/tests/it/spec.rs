@@ -22,9 +22,14 @@ fn every_preset_loads_and_builds() {
         [
             "hdd-7200",
             "hdd-7200-starves",
+            "hdd-dt01aca200",
+            "hdd-raptor-10k",
+            "hdd-travelstar-7k100",
             "sata-2009",
             "ide-2002",
             "sata-ssd",
+            "sata-ssd-s4610",
+            "sata-ssd-crucial-250",
             "nvme-ssd",
             "nvme-ssd-aged",
             "usb-stick",
@@ -48,6 +53,11 @@ fn every_number_of_a_preset_has_a_source() {
         IDE,
         include_str!("../../presets/sata-2009.toml"),
         include_str!("../../presets/hdd-7200.toml"),
+        include_str!("../../presets/hdd-dt01aca200.toml"),
+        include_str!("../../presets/hdd-raptor-10k.toml"),
+        include_str!("../../presets/hdd-travelstar-7k100.toml"),
+        include_str!("../../presets/sata-ssd-s4610.toml"),
+        include_str!("../../presets/sata-ssd-crucial-250.toml"),
         include_str!("../../presets/hdd-7200-starves.toml"),
         include_str!("../../presets/sata-ssd.toml"),
         include_str!("../../presets/nvme-ssd.toml"),
@@ -63,7 +73,8 @@ fn every_number_of_a_preset_has_a_source() {
         let parameters = text.split("\n[fit]").next().unwrap_or(text);
         for line in parameters.lines().filter(|line| line.contains(" = ")) {
             let word = line.starts_with("kind") || line.starts_with("description");
-            let sourced = ["# READ: ", "# MEMORY: ", "# FIT: "].iter().any(|source| line.contains(source));
+            let sourced =
+                ["# READ: ", "# MEMORY: ", "# FIT: ", "# MEASURED: "].iter().any(|source| line.contains(source));
             assert!(word || sourced, "{line}");
         }
     }
@@ -108,8 +119,8 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
     assert_eq!(
         load("sata-2090").unwrap_err().to_string(),
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
-         (known: hdd-7200, hdd-7200-starves, sata-2009, ide-2002, sata-ssd, nvme-ssd, nvme-ssd-aged, \
-         usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
+         (known: hdd-7200, hdd-7200-starves, hdd-dt01aca200, hdd-raptor-10k, hdd-travelstar-7k100, sata-2009, \
+         ide-2002, sata-ssd, sata-ssd-s4610, sata-ssd-crucial-250, nvme-ssd, nvme-ssd-aged, usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
          the path of a TOML file works too)"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();

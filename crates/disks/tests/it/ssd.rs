@@ -416,6 +416,14 @@ fn the_presets_of_flash_do_not_turn_and_disks_take_many_sticks_and_cards_one() {
     let depths: Vec<(&str, u32)> = flash.iter().map(|spec| (spec.name.as_str(), spec.depth())).collect();
     assert_eq!(
         depths,
-        [("sata-ssd", 31), ("nvme-ssd", 1023), ("nvme-ssd-aged", 1023), ("usb-stick", 1), ("sd-card", 1)]
+        [
+            ("sata-ssd", 31),
+            ("sata-ssd-s4610", 31),
+            ("sata-ssd-crucial-250", 31),
+            ("nvme-ssd", 1023),
+            ("nvme-ssd-aged", 1023),
+            ("usb-stick", 1),
+            ("sd-card", 1)
+        ]
     );
 }
