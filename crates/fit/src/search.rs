@@ -120,7 +120,7 @@ fn fitting(grid: &ResultGrid) -> Result<DriveClass, String> {
     }
     let Some(single) = grid.single_read().filter(|_| grid.turns()) else {
         let unknown = || format!("{name}: the results do not tell how it is attached: expected nvme or sata");
-        return grid.attached.map(|attached| DriveClass::Flash(attached)).ok_or_else(unknown);
+        return grid.attached.map(DriveClass::Flash).ok_or_else(unknown);
     };
     if single.p50_us > SLOWEST_TURNING_US {
         let ms = single.p50_us / 1e3;

@@ -184,11 +184,11 @@ pub(crate) const UNKNOWN: [&str; 3] = [
 fn speeds(device: &str) -> Vec<u32> {
     let name = device.to_lowercase();
     let words = name.split(|c: char| c.is_whitespace() || "-_/".contains(c));
-    let told = words.filter_map(|word| {
+    let mut told = words.filter_map(|word| {
         let word = word.trim_end_matches("rpm");
         SPEEDS.into_iter().find(|rpm| word == rpm.to_string() || word == format!("{}k", rpm / 1_000))
     });
-    match told.last() {
+    match told.next_back() {
         Some(rpm) => vec![rpm],
         None => SPEEDS.to_vec(),
     }

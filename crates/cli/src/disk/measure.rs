@@ -49,7 +49,9 @@ Examples:
   blksched disk measure model:hdd-7200 --destroy           one of our own models, in virtual time
   blksched compare my.fio --disk my.toml
 
-It reads past the page cache (O_DIRECT) and wants the disk for itself. Interrupted, it writes what it knows by then.";
+It reads past the page cache (O_DIRECT) and wants the disk for itself. Interrupted, it writes what it knows by then.
+A model that is off by more than 25 % where it was tried is none: it is not printed, --out keeps it as FILE.rejected,
+and the exit code is 1.";
 
 pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
     let limit = arguments.time.unwrap_or(Span::from_secs(if arguments.quick { 120 } else { 600 }));
@@ -79,12 +81,28 @@ pub(super) fn run(arguments: &MeasureArguments) -> Result<(), Failure> {
         Failure::Outside(format!("{}: {error}{early}", arguments.path))
     })?;
     report(&outcome);
+    if let Some(error) = outcome.error().filter(|error| *error > TOO_FAR) {
+        return Err(rejected(&outcome, error, half));
+    }
     #[cfg(target_os = "linux")]
     keep(&arguments.path, &outcome);
     match half {
         None => Ok(output::print(&outcome.toml)?),
         Some(half) => half.becomes(&outcome.toml),
     }
+}
+
+/// A model that is no model is not given to anybody who would take it for one; what was measured for minutes is kept
+/// under another name.
+fn rejected(outcome: &ProbeOutcome, error: f64, half: Option<Half<'_>>) -> Failure {
+    let kept = half.map(|half| half.is_rejected(&outcome.toml));
+    let where_ = match kept {
+        None => "not printed".to_owned(),
+        Some(Ok(place)) => format!("kept as {}, for a look at it", place.display()),
+        Some(Err(failure)) => return failure,
+    };
+    let error = 100.0 * error;
+    Failure::Outside(format!("no model: off by {error:.0} % where {:.0} % is the most: {where_}", 100.0 * TOO_FAR))
 }
 
 /// Keeps the model of a disk of this machine for `advise`, if it is worth it.
@@ -130,6 +148,17 @@ impl<'a> Half<'a> {
     fn becomes(&self, text: &str) -> Result<(), Failure> {
         let written = fs::write(&self.half, text).and_then(|()| crate::half::becomes(&self.half, self.out));
         written.map_err(|error| Failure::Outside(format!("{}: {error}", self.out.display())))
+    }
+}
+
+impl Half<'_> {
+    /// The same beside its place, as `NAME.rejected`.
+    fn is_rejected(&self, text: &str) -> Result<PathBuf, Failure> {
+        let mut name = self.out.file_name().unwrap_or_default().to_owned();
+        name.push(".rejected");
+        let place = self.out.with_file_name(name);
+        let written = fs::write(&self.half, text).and_then(|()| crate::half::becomes(&self.half, &place));
+        written.map(|()| place).map_err(|error| Failure::Outside(format!("{}: {error}", self.out.display())))
     }
 }
 

@@ -126,7 +126,8 @@ impl ProbeFound {
 }
 
 /// The kind of disk, and why not everything is known, if so. A disk that is as slow as a spinning one but shows no
-/// revolution (a busy virtual disk, a card) is measured as flash, and the file says so.
+/// revolution (a busy virtual disk, a card) is measured as flash, and the file says so. Where the host says that nothing
+/// turns it is believed: a disk whose commands all take 2 ms would otherwise seem to turn when the host is busy.
 fn probe(session: &mut Session<'_>) -> Result<(ProbeFound, Option<ProbeError>), ProbeError> {
     let mut note = String::new();
     let usual = random_read(session)?;
@@ -134,7 +135,7 @@ fn probe(session: &mut Session<'_>) -> Result<(ProbeFound, Option<ProbeError>), 
         return Ok((ProbeFound::Nothing, None));
     }
     held_back::plan(session, usual);
-    if usual > TURNS_NS {
+    if usual > TURNS_NS && !session.facts().never_turns {
         match turning::probe(session) {
             Ok((found, stopped)) => return Ok((ProbeFound::Turning(Box::new(found)), stopped)),
             Err(ProbeError::Unclear(why)) if usual > FLASH_NS => {

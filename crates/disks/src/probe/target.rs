@@ -47,6 +47,8 @@ pub struct TargetFacts {
     pub access: ProbeAccess,
     /// How soon completions are noticed.
     pub clock: ProbeClock,
+    /// Whether the host knows that nothing in it turns (`rotational` is 0).
+    pub never_turns: bool,
 }
 
 /// How soon completions are noticed.
@@ -107,6 +109,7 @@ impl Target for Modelled {
             max_sectors: facts.max_sectors,
             access: self.access,
             clock: ProbeClock::Virtual,
+            never_turns: false,
         }
     }
 

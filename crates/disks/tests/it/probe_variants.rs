@@ -6,7 +6,7 @@ use blksched::{Instant, Op, Span};
 use blksched_disks::probe::{
     CommandEnded, Modelled, ProbeAccess, ProbeClock, ProbeError, Target, TargetFacts, measure,
 };
-use blksched_disks::{DiskSpec, iocost_models, load, load_changed};
+use blksched_disks::{DiskSpec, Model, iocost_models, load, load_changed};
 
 use crate::probe::{compare, hdd, probed, read_parameters, ssd};
 
@@ -234,6 +234,49 @@ fn who_has_had_enough_is_heard_within_a_fifth_of_a_second_though_the_prober_rest
                 });
             let late = outcome.unwrap().took.saturating_sub(enough);
             assert!(late < Span::from_ms(200), "{access:?}: {late} after {enough}");
+        }
+    }
+}
+
+/// A disk of which the host says that nothing in it turns.
+struct NeverTurns(Modelled);
+
+impl Target for NeverTurns {
+    fn facts(&self) -> TargetFacts {
+        TargetFacts { never_turns: true, ..self.0.facts() }
+    }
+
+    fn now(&self) -> Instant {
+        self.0.now()
+    }
+
+    fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
+        self.0.start(slot, op, start, sectors)
+    }
+
+    fn wait(&mut self) -> Result<CommandEnded, String> {
+        self.0.wait()
+    }
+
+    fn rest(&mut self, until: Instant) {
+        self.0.rest(until);
+    }
+}
+
+#[test]
+fn a_disk_of_constant_time_that_the_host_says_does_not_turn_has_as_many_channels_as_it_has() {
+    for (service, channels) in [("2ms", 1), ("2ms", 4), ("10ms", 1), ("200us", 1)] {
+        let settings = [("service", service.to_owned()), ("channels", channels.to_string())];
+        let settings = settings.map(|(key, value)| (key.to_owned(), value));
+        let real = load_changed("fixed", &settings).unwrap();
+        for seed in 1..=3 {
+            let mut target = NeverTurns(Modelled::new(&real, seed, ProbeAccess::ReadOnly));
+            let outcome = measure(&mut target, Span::from_secs(120), seed, &mut |_| ControlFlow::Continue(())).unwrap();
+            assert!(!outcome.toml.contains("Its reads take as long as"), "the host is believed");
+            let Model::Fixed(found) = &outcome.spec.model else { panic!("{service}: {}", outcome.toml) };
+            assert_eq!(found.channels, channels, "{service}: {}", outcome.toml);
+            assert!(outcome.spec.middleware.caps.is_none(), "{service}, {channels}: {}", outcome.toml);
+            assert!(outcome.error().unwrap() < 0.05, "{service}: {}", outcome.toml);
         }
     }
 }

@@ -109,6 +109,7 @@ pub(super) fn open(path: &str, access: ProbeAccess) -> Result<RealPath, Failure>
         max_sectors: queue.max_sectors,
         access,
         clock: ProbeClock::Wall,
+        never_turns: queue.never_turns,
     };
     if !is_device && !destroy {
         asks_a_disk(path, &file, bytes)?;
@@ -196,12 +197,13 @@ struct SysfsQueue {
     block_sectors: u32,
     depth: u32,
     max_sectors: u32,
+    never_turns: bool,
 }
 
 impl SysfsQueue {
     /// The limits for a file: its file system accepts whole pages.
     fn of_a_file() -> SysfsQueue {
-        SysfsQueue { block_sectors: 8, depth: 32, max_sectors: MOST_SECTORS }
+        SysfsQueue { block_sectors: 8, depth: 32, max_sectors: MOST_SECTORS, never_turns: false }
     }
 }
 
@@ -217,6 +219,7 @@ fn device_queue(rdev: u64) -> SysfsQueue {
         block_sectors: (logical / 512).max(1),
         depth: depth.clamp(1, 256),
         max_sectors: most.clamp(8, MOST_SECTORS),
+        never_turns: of_disk("queue/rotational") == Some(0),
     }
 }
 
