@@ -4,9 +4,10 @@
 //! encrypted writes go to one thread, which sends those that wait in the order of their sectors, so that the scheduler
 //! sees one process instead of many. `no_read_workqueue` and `no_write_workqueue` do the work at once where the bio
 //! is: one bio after the other of the same process; such writes are sent on by their own process, unsorted. Being woken
-//! costs a worker and the thread `hop`, unless it is at work already.
+//! costs a worker and the thread `hop`, unless it is at work already. Without `allow_discards` there are no discards:
+//! they fail.
 //! **Origin** `admin-guide/device-mapper/dm-crypt.rst` (`same_cpu_crypt`, `submit_from_crypt_cpus`,
-//! `no_read_workqueue`, `no_write_workqueue`), and the message of commit 39d42fa96ba1.
+//! `no_read_workqueue`, `no_write_workqueue`, `allow_discards`), and the message of commit 39d42fa96ba1.
 //! **Left out** The work takes no processor from processes.
 
 use std::cmp::Reverse;
@@ -14,7 +15,7 @@ use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
 use blksched::{Instant, Span, SubmitterId};
 
-use super::per_kib;
+use super::takes;
 
 /// What dm-crypt does with each bio.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,6 +30,8 @@ pub struct CryptSpec {
     pub write_workqueue: bool,
     /// How long a worker or the thread takes until it runs.
     pub hop: Span,
+    /// Discards pass; otherwise they fail, as the device says that it has none.
+    pub allow_discards: bool,
 }
 
 impl Default for CryptSpec {
@@ -42,6 +45,7 @@ impl Default for CryptSpec {
             read_workqueue: true,
             write_workqueue: true,
             hop: Span::from_us(10),
+            allow_discards: false,
         }
     }
 }
@@ -112,7 +116,7 @@ impl CryptQueues {
             CryptWork::Encrypt => (self.spec.encrypts, self.spec.write_workqueue),
             CryptWork::Decrypt => (self.spec.decrypts, self.spec.read_workqueue),
         };
-        let takes = Span::from_ns(per_kib(speed).as_ns() * u64::from(sectors) / 2);
+        let takes = takes(speed, sectors);
         let to_thread = work == CryptWork::Encrypt && queued;
         if !queued {
             let busy = self.busy.entry(by).or_insert(Instant::ZERO);

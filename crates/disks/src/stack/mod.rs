@@ -51,7 +51,8 @@ impl StackSpec {
     }
 }
 
-/// The time that a figure of `cryptsetup benchmark`'s \[MiB/s\] means for one KiB.
-pub(crate) fn per_kib(mib_per_second: u64) -> Span {
-    Span::from_ns(1_000_000_000 / (mib_per_second.max(1) * 1024))
+/// The time that a figure of `cryptsetup benchmark`'s \[MiB/s\] means for so many sectors, to the nearest nanosecond.
+pub(crate) fn takes(mib_per_second: u64, sectors: u32) -> Span {
+    let (work, speed) = (u64::from(sectors) * 1_000_000_000, mib_per_second.max(1) * 2048);
+    Span::from_ns((work + speed / 2) / speed)
 }

@@ -5,7 +5,8 @@
 //! the nearer (what md's documentation leaves open). A flush goes to every member. A bio that asks for a flush before
 //! it (REQ_PREFLUSH) waits for one of every member and then goes without asking; REQ_FUA stays with every part
 //! (`block/writeback_cache_control.rst`). Group, hints and submitter stay; the priority does unless it was said
-//! otherwise. Only dm-crypt's thread submits in its own name.
+//! otherwise. dm-crypt's thread submits in its own name, and so does whoever sends data on behind a flush: an interrupt
+//! has ended the flush, and the process may be anywhere by then.
 //! **Left out** A part that fails fails the bio, also on a mirror.
 
 use blksched::{Bio, Durability, Instant, Op, Priority, Sector, SubmitterId, Tag};
@@ -51,6 +52,8 @@ struct Parent {
     left: u32,
     failed: bool,
     stage: BioStage,
+    /// A thread sends it on, not its submitter.
+    by_thread: bool,
 }
 
 /// What a member is doing, for choosing a mirror.
@@ -66,7 +69,8 @@ pub struct Volume {
     map: StackMap,
     keeps_priority: bool,
     crypt: Option<CryptQueues>,
-    /// The number in whose name dm-crypt's thread submits.
+    has_discards: bool,
+    /// The number in whose name its threads submit.
     thread: SubmitterId,
     parents: Vec<Option<Parent>>,
     free: Vec<Slot>,
@@ -82,6 +86,7 @@ impl Volume {
             map: spec.above(members),
             keeps_priority: spec.keeps_priority,
             crypt: spec.crypt.map(|crypt| CryptQueues::new(crypt, processors)),
+            has_discards: spec.crypt.is_none_or(|crypt| crypt.allow_discards),
             thread,
             parents: Vec::new(),
             free: Vec::new(),
@@ -105,13 +110,16 @@ impl Volume {
     /// # Panics
     /// If it goes beyond its end.
     pub fn enter(&mut self, now: Instant, bio: Bio, out: &mut Vec<Below>) {
+        if bio.op == Op::Discard && !self.has_discards {
+            return out.push(Below::Complete { tag: bio.tag, failed: true });
+        }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.parents.push(None);
             self.parents.len() as Slot - 1
         });
         let is_flush = bio.op == Op::Flush;
         let stage = if bio.durability.preflush && !is_flush { BioStage::Flushes } else { BioStage::Data };
-        self.parents[slot as usize] = Some(Parent { bio, left: 0, failed: false, stage });
+        self.parents[slot as usize] = Some(Parent { bio, left: 0, failed: false, stage, by_thread: false });
         if is_flush || stage == BioStage::Flushes {
             self.flush(slot, out);
         } else {
@@ -129,11 +137,12 @@ impl Volume {
         let parent = self.parent(slot);
         parent.failed |= failed;
         parent.left -= 1;
-        let Parent { bio, stage, failed, left } = *parent;
+        let Parent { bio, stage, failed, left, .. } = *parent;
         match stage {
             _ if left > 0 => {}
             BioStage::Flushes if !failed => {
-                self.parent(slot).stage = BioStage::Data;
+                let parent = self.parent(slot);
+                (parent.stage, parent.by_thread) = (BioStage::Data, true);
                 self.data(now, slot, out);
             }
             BioStage::Data if bio.op == Op::Read && self.crypt.is_some() && !failed => {
@@ -163,9 +172,12 @@ impl Volume {
         crypt.elapse(now, sector, &mut due);
         for &done in &due {
             match done {
-                CryptDone::Sent(slot) => self.send(slot, Some(self.thread), out),
+                CryptDone::Sent(slot) => {
+                    self.parent(slot).by_thread = true;
+                    self.send(slot, out);
+                }
                 CryptDone::Worked(slot) if self.parent(slot).stage == BioStage::Decrypts => self.complete(slot, out),
-                CryptDone::Worked(slot) => self.send(slot, None, out),
+                CryptDone::Worked(slot) => self.send(slot, out),
             }
         }
         due.clear();
@@ -195,22 +207,24 @@ impl Volume {
         if is_write && self.crypt.is_some() {
             self.encrypts(now, slot, CryptWork::Encrypt);
         } else {
-            self.send(slot, None, out);
+            self.send(slot, out);
         }
     }
 
     fn encrypts(&mut self, now: Instant, slot: Slot, work: CryptWork) {
-        let Bio { submitter, sectors, .. } = self.parent(slot).bio;
+        let Parent { bio: Bio { submitter, sectors, .. }, by_thread, .. } = *self.parent(slot);
+        let submitter = if by_thread { self.thread } else { submitter };
         let crypt = self.crypt.as_mut().expect("only dm-crypt works on data");
         debug_assert!(work == CryptWork::Decrypt || sectors > 0);
         crypt.work(now, slot, submitter, work, sectors);
     }
 
-    /// The data goes to the members, in the name of its submitter or of another.
-    fn send(&mut self, slot: Slot, by: Option<SubmitterId>, out: &mut Vec<Below>) {
-        let bio = self.parent(slot).bio;
+    /// The data goes to the members, in the name of its submitter or of the thread.
+    fn send(&mut self, slot: Slot, out: &mut Vec<Below>) {
+        let Parent { bio, by_thread, .. } = *self.parent(slot);
         let durability = Durability { preflush: false, ..bio.durability };
-        let model = Bio { durability, submitter: by.unwrap_or(bio.submitter), ..bio };
+        let submitter = if by_thread { self.thread } else { bio.submitter };
+        let model = Bio { durability, submitter, ..bio };
         let mut at = bio.start.0;
         let end = at + u64::from(bio.sectors);
         let first = out.len();

@@ -75,7 +75,8 @@ const KINDS: [(&str, StackLayout); 7] = [
 
 const OF_ALL: [&str; 1] = ["priority"];
 const OF_CHUNKS: [&str; 2] = ["chunk", "priority"];
-const OF_CRYPT: [&str; 6] = ["no_read_workqueue", "no_write_workqueue", "encrypt", "decrypt", "hop", "priority"];
+const OF_CRYPT: [&str; 7] =
+    ["no_read_workqueue", "no_write_workqueue", "allow_discards", "encrypt", "decrypt", "hop", "priority"];
 
 fn settings_of(layout: StackLayout) -> &'static [&'static str] {
     match layout {
@@ -265,7 +266,7 @@ fn set(node: &mut DeviceWord, word: &str, value: &str) -> SettingTaken {
 
 fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'static str> {
     const SPEED: &str = "MiB/s of `cryptsetup benchmark`, as in encrypt=1500";
-    const FLAG: &str = "no value: the word alone switches the workqueue off";
+    const FLAG: &str = "no value: the word alone is the setting";
     let speed = || value.parse::<u64>().ok().filter(|speed| (1..=1_000_000).contains(speed)).ok_or(SPEED);
     let mut crypt = CryptSpec::default();
     let crypt = spec.crypt.as_mut().unwrap_or(&mut crypt);
@@ -297,6 +298,7 @@ fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'stati
             crypt.hop = hop.ok_or("a time up to 100ms, as in hop=10us")?;
         }
         _ if !value.is_empty() => return Err(FLAG),
+        "allow_discards" => crypt.allow_discards = true,
         "no_read_workqueue" => crypt.read_workqueue = false,
         _ => crypt.write_workqueue = false,
     }
@@ -403,6 +405,8 @@ mod tests {
             ("md-raid0:2xssd,chunk=5k", ":1:16: chunk=5k: expected a multiple of 4 KiB"),
             ("crypt:ssd,encrypt=fast", "expected MiB/s of `cryptsetup benchmark`"),
             ("crypt:ssd,no_read_workqueue=1", "expected no value"),
+            ("crypt:ssd,allow_discards=yes", "expected no value"),
+            ("crypt:ssd,allow_discard", "did you mean `allow_discards`?"),
             ("crypt:ssd,priority=low", "expected priority=kept or priority=lost"),
         ];
         for (text, expected) in table {
