@@ -3,6 +3,7 @@
 use blksched::{Catalogue, Span};
 use blksched_lab::scene::Stage;
 use blksched_lab::{Comparison, NoFiles, Scene};
+use blksched_workloads::host::fs::FsKind;
 
 const JOBS: &str = "[global]\ndirect=1\nbs=4k\n[reader]\nfilename=/dev/md0\nrw=randread\n\
                     [writer]\nfilename=/dev/md0p1\nrw=randwrite\n";
@@ -84,4 +85,51 @@ fn all_members_have_the_schedulers_that_are_compared_unless_one_is_named() {
     assert_eq!(schedulers(&["none", "bfq"]), "none+none bfq+bfq");
     assert_eq!(schedulers(&["md0=none", "bfq"]), "none+none bfq+bfq");
     assert_eq!(schedulers(&["none", "bfq", "md0[1]=kyber"]), "none+kyber bfq+kyber");
+}
+
+#[test]
+fn a_search_leaves_a_member_alone_that_was_given_its_own() {
+    let scene = Scene::of_jobs("md.fio", JOBS, "md0=md-raid0:3xide-2002");
+    let elevators = ["md0=deadline", "md0[1]=deadline"].map(str::to_owned);
+    let catalogue = Catalogue::builtin();
+    let stage = Stage::load(&scene, &NoFiles).unwrap().under(&elevators, &scene, &catalogue).unwrap();
+    let contender = stage.one_contender(None, &scene, &catalogue).unwrap();
+    let before = stage.trial(&scene, &contender, Span::from_ms(200));
+    let turned = blksched_simulate::Trial { knobs: vec![("fifo_batch".to_owned(), 1)], ..before.clone() };
+    let turned = turned.for_all_members(&before);
+    let knobs: Vec<_> = turned.beside.disks.iter().map(|disk| (disk.name.as_str(), disk.knobs.len())).collect();
+    assert_eq!(knobs, [("md0[1]", 0), ("md0[2]", 1)]);
+}
+
+#[test]
+fn raw_io_over_the_files_of_a_stacked_device_is_told() {
+    let jobs = "[files]\ndirectory=/mnt/x\nsize=16m\nrw=randread\n[raw]\nfilename=/dev/md0\nrw=read\n";
+    for disk in ["md0=md-raid0:2xide-2002", "md0=md-raid1:sda+sdb,sda=ide-2002,sdb=ide-2002"] {
+        let scene = Scene { fs: Some(FsKind::Ext4), ..Scene::of_jobs("raw.fio", jobs, disk) };
+        let notes = Stage::load(&scene, &NoFiles).unwrap().notes().join("\n");
+        assert!(notes.contains("/dev/md0 is taken as the disk below the files"), "{disk}: {notes}");
+    }
+}
+
+/// The file system is as long as its own disk, whichever disk's schedulers are compared.
+#[test]
+fn whose_schedulers_are_compared_does_not_change_the_file_system() {
+    let jobs = "[files]\ndirectory=/mnt/x\nsize=16m\nrw=randwrite\nbs=4k\nfsync=1\n[raw]\nfilename=/dev/sdb\n\
+                rw=randread\ndirect=1\nsize=64m\n";
+    let run = |vary: &str| {
+        let scene = Scene {
+            fs: Some(FsKind::Ext4),
+            vary: Some(vary.to_owned()),
+            time: Some(Span::from_secs(1)),
+            ..Scene::of_jobs("two.fio", jobs, "sda=ide-2002,sdb=nvme-ssd")
+        };
+        let catalogue = Catalogue::builtin();
+        let elevators = ["sda=none", "sdb=none"].map(str::to_owned);
+        let stage = Stage::load(&scene, &NoFiles).unwrap().under(&elevators, &scene, &catalogue).unwrap();
+        let contender = stage.one_contender(None, &scene, &catalogue).unwrap();
+        let found = stage.trial(&scene, &contender, Span::from_secs(1)).simulate().unwrap();
+        let of = |job: usize| found.jobs[job].record.work(blksched_measure::Work::Sync).ios;
+        (of(0), found.requests)
+    };
+    assert_eq!(run("sda").0, run("sdb").0);
 }

@@ -22,6 +22,18 @@ pub struct Beside {
     pub volumes: Vec<BesideVolume>,
 }
 
+impl Beside {
+    /// The disk at the beginning of the common space, or the first one below what is there: 0 for the trial's own, or
+    /// one more than its place among the others.
+    pub fn first_disk(&self) -> usize {
+        let mut at = Sector(0);
+        while let Some(volume) = self.volumes.iter().find(|volume| volume.first == at) {
+            at = volume.members[0].0;
+        }
+        self.disks.iter().position(|disk| disk.first == at).map_or(0, |nth| nth + 1)
+    }
+}
+
 /// A stacked device.
 #[derive(Clone, Debug)]
 pub struct BesideVolume {
@@ -52,6 +64,9 @@ pub struct BesideDisk {
     pub disk: Arc<DiskSpec>,
     /// Whether it is below the same stacked device as the trial's own.
     pub is_fellow: bool,
+    /// Whether it has the elevator, knobs and surroundings of the trial's own, whatever they become: a fellow that was
+    /// not given others.
+    pub is_alike: bool,
     /// Its elevator.
     pub elevator: Choice,
     /// Knobs that differ from the era's defaults: name and raw value.

@@ -197,11 +197,14 @@ impl Trial {
         let others = others.map(|parts| parts.build(plan, self.seed, listener.clone()));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         let (queue, disk, config) = own.build(plan, self.seed, listener)?;
-        // The file system is on the first device of the common space.
+        let all = || [(&disk, &config)].into_iter().chain(others.iter().map(|(_, disk, config)| (disk, config)));
+        let max_sectors = all().map(|(_, config)| config.limits.max_sectors).fold(0, u32::max);
+        // The file system is on the first device of the common space, whose disk may be any of them.
+        let at = self.beside.first_disk();
+        let (disk_sectors, fs_max_sectors) =
+            all().nth(at).map(|(disk, config)| (disk.facts().sectors, config.limits.max_sectors)).unwrap_or_default();
         let above = self.beside.volumes.iter().find(|volume| volume.first == Sector(0));
-        let disk_sectors = above.map_or(disk.facts().sectors, BesideVolume::sectors);
-        let max_sectors = others.iter().map(|(.., config)| config.limits.max_sectors).fold(0, u32::max);
-        let max_sectors = max_sectors.max(config.limits.max_sectors);
+        let disk_sectors = above.map_or(disk_sectors, BesideVolume::sectors);
         let later = self.surroundings.starts.later(self.seed, plan.jobs.len());
         let mut world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
         if !others.is_empty() || !self.beside.volumes.is_empty() {
@@ -213,7 +216,7 @@ impl Trial {
         let write_back = self.surroundings.write_back(&self.elevator);
         let mut world = world.with_host(self.surroundings.host, write_back, max_sectors);
         world = world.with_blank(&plan.blank);
-        if let Some(fs) = files::file_system(plan.fs, disk_sectors, config.limits.max_sectors, self.seed) {
+        if let Some(fs) = files::file_system(plan.fs, disk_sectors, fs_max_sectors, self.seed) {
             world = world.with_files(fs, &plan.files);
         }
         world = self.surroundings.race(world, &self.elevator, (config.wakes, self.seed));
@@ -246,10 +249,8 @@ impl Trial {
     /// The same, changed from `before`, where the members of the same stacked device change as its own disk did.
     #[must_use]
     pub fn for_all_members(mut self, before: &Trial) -> Trial {
-        let scheduler = |elevator: &Choice, knobs: &[(String, i64)]| format!("{elevator} {knobs:?}");
-        let own = scheduler(&before.elevator, &before.knobs);
         for member in self.beside.disks.iter_mut().filter(|disk| disk.is_fellow) {
-            if scheduler(&member.elevator, &member.knobs) == own {
+            if member.is_alike {
                 member.elevator = self.elevator.clone();
                 (member.knobs, member.surroundings) = (self.knobs.clone(), self.surroundings);
             }

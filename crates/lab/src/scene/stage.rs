@@ -112,7 +112,7 @@ impl Stage {
     /// # Errors
     /// A disk that is not there; several schedulers for more than one disk; a scheduler that is not understood.
     pub fn under(mut self, elevators: &[String], scene: &Scene, catalogue: &Catalogue) -> Result<Stage, Error> {
-        let names = DiskNames { disks: &self.among.names(), above: &self.among.above };
+        let names = DiskNames { disks: &self.among.names(), tops: &self.among.tops(), above: &self.among.above };
         let Chosen { varied, elevators } = disks::chosen(elevators, scene.vary.as_deref(), names)?;
         if let Some(at) = self.among.others.iter().position(|other| usize::from(other.place) == varied) {
             self.turn_to(at, scene, catalogue)?;
@@ -287,9 +287,10 @@ impl Stage {
 
     /// Raw I/O to the disk that the files' file system is on.
     fn raw_below_files(&self) -> Option<String> {
-        let first = self.among.names().first().copied().unwrap_or_default().to_owned();
+        let first = self.among.first_names();
         let file = self.workload.file.as_ref().filter(|_| self.plan.fs != FsKind::None)?;
-        let device = file.devices().find(|device| first.is_empty() || whole_disk(device) == first)?;
+        let is_first = |device: &str| first.iter().any(|name| name.is_empty() || *name == whole_disk(device));
+        let device = file.devices().find(|device| is_first(device))?;
         Some(format!(
             "{device} is taken as the disk below the files, and its raw I/O lies over their {}: --disk {}=…,/path=… \
              puts files in /path on another disk",
@@ -470,6 +471,7 @@ impl Stage {
                 first: other.first,
                 disk: other.disk.clone(),
                 is_fellow,
+                is_alike: alike,
                 elevator: contender.choice.clone(),
                 knobs: contender.knobs.clone(),
                 surroundings: contender.around.apply(if alike { own } else { around }),

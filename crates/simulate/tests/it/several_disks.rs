@@ -51,6 +51,7 @@ impl Bench {
             first: place,
             disk: spec.clone(),
             is_fellow: false,
+            is_alike: false,
             elevator: choice(elevator),
             knobs: Vec::new(),
             surroundings: self.surroundings,

@@ -38,6 +38,7 @@ impl Below {
                     first: place.0,
                     disk,
                     is_fellow: true,
+                    is_alike: true,
                     elevator: self.elevator.clone(),
                     knobs: Vec::new(),
                     surroundings: self.surroundings,
