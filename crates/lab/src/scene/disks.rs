@@ -123,6 +123,21 @@ impl Among {
         all.into_iter().map(|(_, name)| name).collect()
     }
 
+    /// What jobs call the first of the devices that they see: a disk, or a stacked device above several.
+    pub(super) fn first_names(&self) -> Vec<&str> {
+        let above: Vec<&str> =
+            self.above.iter().filter(|(_, first)| *first == 0).map(|(name, _)| name.as_str()).collect();
+        if above.is_empty() { self.names().into_iter().take(1).collect() } else { above }
+    }
+
+    /// For each disk, the place of what jobs see above it, or its own among what they see.
+    pub(super) fn tops(&self) -> Vec<u16> {
+        let mut all: Vec<(u16, u16)> = self.others.iter().map(|other| (other.place, other.top)).collect();
+        all.push((self.place, self.top));
+        all.sort_unstable();
+        all.into_iter().map(|(_, top)| top).collect()
+    }
+
     /// Each disk with its description, as in `sda=hdd-7200, sdb=usb-stick`; `None` if there is one only.
     pub fn described(&self, own: &str) -> Option<String> {
         if self.shown.is_some() || self.others.is_empty() {
@@ -185,18 +200,24 @@ struct Binding<'t> {
 
 /// All bindings of the text; none if it is one description.
 fn bindings<'t>(said: &'t str, used: &[String]) -> Vec<Binding<'t>> {
-    let starts = |at: usize| {
+    // The names that stand at `at` before `=`, and where the description before them begins.
+    let starts = |at: usize, before: Option<usize>| {
         let rest = &said[at..];
         let end = rest.find(['=', ',', ':']).filter(|&end| rest[end..].starts_with('='))?;
         let names = &rest[..end];
-        // A setting of the description before is no disk: `raid5:4xhdd-7200,failed=1`.
-        let has_settings = || said[..at].rsplit('=').next().is_some_and(|word| word.contains(':'));
-        let is_binding = at == 0 || !has_settings() || names.split('+').all(|name| is_disk_name(name, used));
+        // A setting of the description before is no disk: `raid5:4xhdd-7200,failed=1,spare=2`.
+        let described = before.map(|before| &said[before..at]);
+        let is_member = |name: &str| is_member_of_any(name, said);
+        let is_binding = !described.is_some_and(|word| word.contains(':'))
+            || names.split('+').all(|name| is_disk_name(name, used) || is_member(name));
         (!names.is_empty() && is_binding).then_some((at, at + end))
     };
-    let Some(first) = starts(0) else { return Vec::new() };
-    let others = said.match_indices(',').filter_map(|(comma, _)| starts(comma + 1));
-    let all: Vec<(usize, usize)> = [first].into_iter().chain(others).collect();
+    let Some(first) = starts(0, None) else { return Vec::new() };
+    let mut all: Vec<(usize, usize)> = vec![first];
+    for (comma, _) in said.match_indices(',') {
+        let before = all.last().map(|(_, equals)| equals + 1);
+        all.extend(starts(comma + 1, before));
+    }
     let ends = all[1..].iter().map(|(at, _)| at - 1).chain([said.len()]);
     let binding = |((at, equals), end): (&(usize, usize), usize)| {
         let mut column = *at;
@@ -208,6 +229,15 @@ fn bindings<'t>(said: &'t str, used: &[String]) -> Vec<Binding<'t>> {
         Binding { names: said[*at..*equals].split('+').map(name).collect(), word: &said[equals + 1..end] }
     };
     all.iter().zip(ends).map(binding).collect()
+}
+
+/// Whether this name stands as a member in a description: `fast` in `md0=md-raid1:fast+slow`.
+fn is_member_of_any(name: &str, said: &str) -> bool {
+    said.split(',').any(|part| {
+        let description = part.split_once('=').map_or(part, |(_, description)| description);
+        let members = description.split_once(':').map_or("", |(_, members)| members);
+        members.split(['+', ':']).any(|member| member == name)
+    })
 }
 
 /// Whether this is what a disk is called: a directory, a device that a job names, or a name of the kernel's.
@@ -293,18 +323,29 @@ type NamedFor = (Option<usize>, Vec<String>);
 #[derive(Clone, Copy)]
 pub(super) struct DiskNames<'a> {
     pub(super) disks: &'a [&'a str],
+    /// For each disk, the place of what jobs see above it.
+    pub(super) tops: &'a [u16],
     pub(super) above: &'a [(String, u16)],
 }
 
-/// The place of the disk of this name.
+/// What a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum CalledDisk {
+    /// The disk at this place.
+    Itself(usize),
+    /// The members of the stacked device whose first disk is at this place.
+    Members(usize),
+}
+
+/// The disk, or the device above disks, of this name.
 ///
 /// # Errors
-/// If no disk has it, with the nearest; `said` is the option as given.
-fn called(name: &str, names: DiskNames<'_>, said: &str) -> Result<usize, Error> {
-    let DiskNames { disks: names, above } = names;
-    let exact = names.iter().position(|known| *known == disk_name(name));
-    // A stacked device's name stands for its first disk, whose fellows do as it does.
-    let below = above.iter().find(|(known, _)| known == disk_name(name)).map(|(_, first)| usize::from(*first));
+/// If none has it, with the nearest; `said` is the option as given.
+fn called(name: &str, names: DiskNames<'_>, said: &str) -> Result<CalledDisk, Error> {
+    let DiskNames { disks: names, above, .. } = names;
+    let exact = names.iter().position(|known| *known == disk_name(name)).map(CalledDisk::Itself);
+    let below = above.iter().find(|(known, _)| known == disk_name(name));
+    let below = below.map(|(_, first)| CalledDisk::Members(usize::from(*first)));
     exact.or(below).ok_or_else(|| {
         let near = nearest(name, names.iter().copied().chain(above.iter().map(|(above, _)| above.as_str())));
         let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
@@ -317,12 +358,13 @@ fn called(name: &str, names: DiskNames<'_>, said: &str) -> Result<usize, Error> 
     })
 }
 
-/// The schedulers that were named, by the disk that they are for; the first is for no disk in particular.
+/// The schedulers that were named, by the disk that they are for, the first of which are for no disk in particular; and
+/// the disks that were named themselves, not by a device above them.
 ///
 /// # Errors
 /// A disk that is not in the run, and the nearest.
-fn by_disk(elevators: &[String], names: DiskNames<'_>) -> Result<Vec<NamedFor>, Error> {
-    let mut all: Vec<NamedFor> = vec![(None, Vec::new())];
+fn by_disk(elevators: &[String], names: DiskNames<'_>) -> Result<(Vec<NamedFor>, Vec<usize>), Error> {
+    let mut all: Vec<(Option<CalledDisk>, Vec<String>)> = vec![(None, Vec::new())];
     for text in elevators {
         let Some((name, rest)) = text.split_once('=').filter(|(name, _)| !name.contains([':', '+', '@'])) else {
             all.last_mut().expect("it begins with one").1.push(text.clone());
@@ -335,7 +377,30 @@ fn by_disk(elevators: &[String], names: DiskNames<'_>) -> Result<Vec<NamedFor>, 
         own.push(rest.to_owned());
         all.push((disk, own));
     }
-    Ok(all)
+    let itself = |(disk, _): &(Option<CalledDisk>, _)| match disk {
+        Some(CalledDisk::Itself(at)) => Some(*at),
+        _ => None,
+    };
+    let named: Vec<usize> = all.iter().filter_map(itself).collect();
+    let place = |disk: CalledDisk| match disk {
+        CalledDisk::Itself(at) => Ok(at),
+        CalledDisk::Members(first) => unnamed_member(first, names, &named),
+    };
+    let placed = all.into_iter().map(|(disk, own)| Ok((disk.map(place).transpose()?, own)));
+    Ok((placed.collect::<Result<_, Error>>()?, named))
+}
+
+/// Of the disks below one device, the first that has no scheduler of its own: the others do as it does.
+///
+/// # Errors
+/// If all of them have.
+fn unnamed_member(first: usize, names: DiskNames<'_>, named: &[usize]) -> Result<usize, Error> {
+    let fellows = (0..names.disks.len()).filter(|&at| names.tops[at] == names.tops[first]);
+    fellows.clone().find(|at| !named.contains(at)).ok_or_else(|| {
+        let called = fellows.map(|at| names.disks[at]).collect::<Vec<_>>().join(", ");
+        let message = format!("--elevators: {called} have schedulers of their own: expected one member without");
+        Error::Input(message)
+    })
 }
 
 /// Which disk's schedulers are compared, and what each disk's are.
@@ -349,8 +414,23 @@ pub(super) struct Chosen {
 /// A disk that is not in the run; or several schedulers for more than one disk.
 pub(super) fn chosen(elevators: &[String], vary: Option<&str>, names: DiskNames<'_>) -> Result<Chosen, Error> {
     let vary = vary.map(|name| called(name, names, &format!("--vary {name}"))).transpose()?;
-    let mut by_disk = by_disk(elevators, names)?;
-    let names = names.disks;
+    let (mut by_disk, named) = by_disk(elevators, names)?;
+    let vary = match vary {
+        Some(CalledDisk::Members(first)) => {
+            // Its schedulers may have been named already, for whichever member stands for all.
+            let stands = |at: &usize| by_disk.iter().any(|(disk, own)| *disk == Some(*at) && own.len() > 1);
+            let fellows = (0..names.disks.len()).filter(|&at| names.tops[at] == names.tops[first]);
+            Some(fellows.clone().find(stands).unwrap_or(unnamed_member(first, names, &named).unwrap_or(first)))
+        }
+        Some(CalledDisk::Itself(at)) => Some(at),
+        None => None,
+    };
+    // What is for no disk in particular is for the first device: for those of its members that have nothing of their
+    // own.
+    let usual = match names.above.iter().any(|(_, first)| *first == 0) {
+        true => unnamed_member(0, names, &named).unwrap_or(0),
+        false => 0,
+    };
     let for_any =
         by_disk.iter().position(|(disk, _)| disk.is_none()).map(|at| by_disk.remove(at).1).unwrap_or_default();
     let several = by_disk.iter().filter(|(_, own)| own.len() > 1).filter_map(|(disk, _)| *disk).collect::<Vec<_>>();
@@ -358,11 +438,11 @@ pub(super) fn chosen(elevators: &[String], vary: Option<&str>, names: DiskNames<
         [(Some(only), _)] if for_any.is_empty() => Some(*only),
         _ => None,
     };
-    let varied = vary.or(several.first().copied()).or(alone).unwrap_or(0);
+    let varied = vary.or(several.first().copied()).or(alone).unwrap_or(usual);
     if let Some(&other) = several.iter().find(|&&other| other != varied) {
         let message = format!(
             "--elevators: {} has several schedulers, and those of {} are compared: expected one, or --vary {}",
-            names[other], names[varied], names[other]
+            names.disks[other], names.disks[varied], names.disks[other]
         );
         return Err(Error::Input(message));
     }
@@ -370,12 +450,16 @@ pub(super) fn chosen(elevators: &[String], vary: Option<&str>, names: DiskNames<
         return Err(Error::Input(format!(
             "--elevators {first}: it is not said for which disk, and {0} has schedulers of its own: expected \
              {0}={first}",
-            names[varied]
+            names.disks[varied]
         )));
     }
-    let mut elevators = vec![Vec::new(); names.len()];
+    let mut elevators = vec![Vec::new(); names.disks.len()];
     elevators[varied] = for_any;
     by_disk.into_iter().for_each(|(disk, own)| elevators[disk.unwrap_or(varied)].extend(own));
+    // What another stacked device was given is for all its members.
+    for at in (0..names.disks.len()).filter(|&at| names.tops[at] != names.tops[varied] && !named.contains(&at)) {
+        elevators[at] = elevators[unnamed_member(at, names, &named)?].clone();
+    }
     Ok(Chosen { varied, elevators })
 }
 
@@ -412,6 +496,13 @@ mod tests {
         assert_eq!(bound("sda=hdd-7200"), [(vec![(1, "sda")], "hdd-7200")]);
         let two = bound("sda=raid5:4xhdd-7200,failed=1,fast=nvme-ssd");
         assert_eq!(two, [(vec![(1, "sda")], "raid5:4xhdd-7200,failed=1"), (vec![(31, "fast")], "nvme-ssd")]);
+        let settings = bound("md0=crypt:nvme-ssd,encrypt=900,decrypt=800,no_read_workqueue,hop=2us");
+        let whole = "crypt:nvme-ssd,encrypt=900,decrypt=800,no_read_workqueue,hop=2us";
+        assert_eq!(settings, [(vec![(1, "md0")], whole)]);
+        let members = bound("top=md-raid1:quick+slow,priority=lost,quick=ssd,slow=raid5:4xhdd-7200,failed=1");
+        let names: Vec<_> = members.iter().map(|(names, word)| (names[0].1, *word)).collect();
+        let slow = ("slow", "raid5:4xhdd-7200,failed=1");
+        assert_eq!(names, [("top", "md-raid1:quick+slow,priority=lost"), ("quick", "ssd"), slow]);
         let joined = bound("sda=ssd,sdb+/mnt/usb=usb-stick,x=y");
         assert_eq!(joined[1], (vec![(9, "sdb"), (13, "/mnt/usb")], "usb-stick"));
         assert_eq!(joined[2], (vec![(32, "x")], "y"), "an error names it");
@@ -419,9 +510,38 @@ mod tests {
 
     fn choose(elevators: &str, vary: Option<&str>) -> Result<(usize, Vec<String>), String> {
         let elevators: Vec<String> = elevators.split(',').filter(|e| !e.is_empty()).map(str::to_owned).collect();
-        let chosen = chosen(&elevators, vary, DiskNames { disks: &["sda", "sdb"], above: &[] })
-            .map_err(|error| error.to_string())?;
+        let names = DiskNames { disks: &["sda", "sdb"], tops: &[0, 1], above: &[] };
+        chosen_of(&elevators, vary, names)
+    }
+
+    fn chosen_of(
+        elevators: &[String],
+        vary: Option<&str>,
+        names: DiskNames<'_>,
+    ) -> Result<(usize, Vec<String>), String> {
+        let chosen = chosen(elevators, vary, names).map_err(|error| error.to_string())?;
         Ok((chosen.varied, chosen.elevators.iter().map(|own| own.join(" ")).collect()))
+    }
+
+    #[test]
+    fn what_a_member_is_given_is_not_the_other_members() {
+        let choose = |elevators: &str, vary: Option<&str>| {
+            let elevators: Vec<String> = elevators.split(',').filter(|e| !e.is_empty()).map(str::to_owned).collect();
+            let names =
+                DiskNames { disks: &["md0[0]", "md0[1]", "sdc"], tops: &[0, 0, 1], above: &[("md0".to_owned(), 0)] };
+            chosen_of(&elevators, vary, names)
+        };
+        let ok = |varied: usize, own: [&str; 3]| Ok((varied, own.map(str::to_owned).to_vec()));
+        assert_eq!(choose("md0=bfq,kyber", None), ok(0, ["bfq kyber", "", ""]));
+        for text in ["md0[0]=none,md0=bfq,kyber", "md0=bfq,kyber,md0[0]=none", "bfq,kyber,md0[0]=none"] {
+            assert_eq!(choose(text, None), ok(1, ["none", "bfq kyber", ""]), "{text}");
+        }
+        assert_eq!(choose("md0[0]=none,md0=bfq,kyber", Some("md0")), ok(1, ["none", "bfq kyber", ""]));
+        assert_eq!(choose("md0[0]=none,sdc=bfq", Some("md0")), ok(1, ["none", "", "bfq"]));
+        assert_eq!(choose("md0[1]=bfq,none", Some("md0")), ok(1, ["", "bfq none", ""]));
+        assert_eq!(choose("md0=kyber,sdc=bfq,none", None), ok(2, ["kyber", "kyber", "bfq none"]));
+        let all = choose("md0[0]=none,md0[1]=bfq,md0=kyber", None).unwrap_err();
+        assert!(all.contains("md0[0], md0[1] have schedulers of their own: expected one member without"), "{all}");
     }
 
     #[test]
