@@ -7,7 +7,7 @@ use blksched::Span;
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
 pub(crate) use blksched_lab::scene::some_time;
-use blksched_lab::scene::{BY_DEVICE, HostSettings, Tails, attached};
+use blksched_lab::scene::{BY_DEVICE, DiskDirt, HostSettings, Tails, attached};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_text::name_of_path;
@@ -74,11 +74,12 @@ pub(crate) struct SceneArguments {
     /// spinning disk, else 2000; off under bfq]
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u64).range(..=1_000_000_000))]
     pub(crate) wbt_lat_usec: Option<u64>,
-    /// The host: its memory, for buffered I/O, as in memory=1g,dirty_ratio=20 (`blksched list host` shows all); its
-    /// processors, as in cpus=8, and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML
-    /// file; dispatch=submitter, worker or charged, who dispatches under a scheduler; nr_hw_queues=8, how many hardware
-    /// queues an NVMe drive has, each with its own tags; and of 100 completions, after how many the I/O's owner or the
-    /// kernel's worker runs first: owner_first=60, worker_first=76 (docs/host.md)
+    /// The host: its memory, for buffered I/O, as in memory=1g,dirty_ratio=20 (`blksched list host` shows all), and
+    /// of one of several disks, as in sdb:max_bytes=64m,sdb:strict_limit=1; its processors, as in cpus=8, and what I/O
+    /// costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML file; dispatch=submitter, worker or
+    /// charged, who dispatches under a scheduler; nr_hw_queues=8, how many hardware queues an NVMe drive has, each
+    /// with its own tags; and of 100 completions, after how many the I/O's owner or the kernel's worker runs first:
+    /// owner_first=60, worker_first=76 (docs/host.md)
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = host, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,
@@ -136,10 +137,19 @@ pub fn host(text: &str) -> Result<HostSettings, WordError> {
     HostSettings::parse(text, &file)
 }
 
-/// The host's parameters for machines: by name, a number and its unit.
-pub(crate) fn host_settings(host: &HostKnobs) -> Map<String, Value> {
+/// The host's parameters for machines: by name, a number and its unit; those of single disks as in `sdb:max_bytes`.
+pub(crate) fn host_settings(host: &HostKnobs, of_disks: &[DiskDirt]) -> Map<String, Value> {
     let of = |knob: &Knob| Some((knob.name.to_owned(), in_its_unit(knob, host.get(knob.name)?)));
-    HostKnobs::KNOBS.iter().filter_map(of).collect()
+    let of_disk = |knob: &Knob, DiskDirt { disk, max_bytes, strict_limit }: &DiskDirt| {
+        let raw = match knob.name {
+            "max_bytes" => (*max_bytes)? as i64,
+            "strict_limit" => i64::from((*strict_limit)?),
+            _ => return None,
+        };
+        Some((format!("{disk}:{}", knob.name), in_its_unit(knob, raw)))
+    };
+    let of_disks = of_disks.iter().flat_map(|own| HostKnobs::KNOBS.iter().filter_map(move |knob| of_disk(knob, own)));
+    HostKnobs::KNOBS.iter().filter_map(of).chain(of_disks).collect()
 }
 
 /// A knob's value for machines, as in its control file.

@@ -27,7 +27,7 @@ pub use contender::{AROUND, Contender, QueueSettings, contenders, notes_on, unth
 pub use default::{PRESENT, kernel_default};
 pub use disks::{Among, OtherStage};
 pub use groups::notes_on_files;
-pub use host::HostSettings;
+pub use host::{DiskDirt, HostSettings};
 pub use settings::{attached, some_time};
 pub use stage::Stage;
 pub use trace::{PER_CPU, Trace, stem};

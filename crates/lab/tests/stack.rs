@@ -133,3 +133,31 @@ fn whose_schedulers_are_compared_does_not_change_the_file_system() {
     };
     assert_eq!(run("sda").0, run("sdb").0);
 }
+
+#[test]
+fn what_may_be_dirty_is_said_for_what_jobs_see() {
+    let jobs = format!("{JOBS}[other]\nfilename=/dev/sdc\nrw=write\n");
+    let limits = |disk: &str, host: &str, jobs: &str| {
+        let host = blksched_lab::scene::HostSettings::parse(host, &|_| None).unwrap();
+        let scene = Scene { host, ..Scene::of_jobs("md.fio", jobs, disk) };
+        let stage = Stage::load(&scene, &NoFiles).map_err(|error| error.to_string())?;
+        let catalogue = Catalogue::builtin();
+        let contender = stage.one_contender(None, &scene, &catalogue).unwrap();
+        let trial = stage.trial(&scene, &contender, Span::from_secs(1));
+        let of = |limits: blksched_workloads::host::DeviceLimits| (limits.most, limits.is_strict);
+        let all: Vec<_> = trial.beside.memory_devices().iter().map(|device| device.limits.map(of)).collect();
+        Ok::<_, String>((all, trial.surroundings.host.max_bytes))
+    };
+    let two = "md0=md-raid1:sda+sdb,sda=ssd,sdb=ssd,sdc=usb-stick";
+    let of = |host: &str| limits(two, host, &jobs);
+    assert_eq!(of("sdc:max_bytes=8m,sdc:strict_limit=1").unwrap().0, [None, Some((Some(2048), true))]);
+    assert_eq!(of("strict_limit=1,md0:max_bytes=8m").unwrap().0, [Some((Some(2048), true)), None]);
+    let below = of("sda:max_bytes=8m").unwrap_err();
+    assert!(below.contains("sda is below another device, whose memory it is: expected md0, sdc"), "{below}");
+    let near = of("sdd:max_bytes=8m").unwrap_err();
+    assert!(near.contains("no disk is called `sdd`: expected one of md0, sdc; did you mean `sdc`?"), "{near}");
+    let one = "[a]\nfilename=/dev/sdb\nrw=write\n";
+    assert_eq!(limits("sdb=usb-stick", "sdb:max_bytes=8m", one).unwrap().1, 8 << 20, "the only disk is the host's");
+    let unnamed = limits("usb-stick", "sdc:max_bytes=8m", "[a]\nrw=write\nsize=1m\n").unwrap_err();
+    assert!(unnamed.contains("this run has one disk, without a name"), "{unnamed}");
+}

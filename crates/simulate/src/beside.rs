@@ -7,6 +7,7 @@ use blksched::{Choice, Sector};
 use blksched_disks::DiskSpec;
 use blksched_disks::stack::StackSpec;
 use blksched_measure::Reasons;
+use blksched_workloads::host::{DeviceLimits, MemoryDevice, PAGE_SECTORS};
 
 use crate::disk_share::DiskShare;
 use crate::surroundings::Surroundings;
@@ -20,9 +21,24 @@ pub struct Beside {
     pub disks: Vec<BesideDisk>,
     /// Stacked devices above them, members before what is above them.
     pub volumes: Vec<BesideVolume>,
+    /// What may be dirty for single devices, by their first sector; for the others the host's settings count.
+    pub dirty_limits: Vec<(Sector, DeviceLimits)>,
 }
 
 impl Beside {
+    /// The devices that processes see, in the order of their places, as the host's memory tells them apart.
+    pub fn memory_devices(&self) -> Vec<MemoryDevice> {
+        let is_below =
+            |first: &Sector| self.volumes.iter().any(|volume| volume.members.iter().any(|(member, _)| member == first));
+        let disks = self.disks.iter().map(|disk| disk.first);
+        let all = disks.chain([self.first]).chain(self.volumes.iter().map(|volume| volume.first));
+        let mut seen: Vec<Sector> = all.filter(|first| !is_below(first)).collect();
+        seen.sort_unstable();
+        let limits = |first: &Sector| self.dirty_limits.iter().find(|(of, _)| of == first).map(|(_, limits)| *limits);
+        let device = |first: Sector| MemoryDevice { first_page: first.0 / PAGE_SECTORS, limits: limits(&first) };
+        seen.into_iter().map(device).collect()
+    }
+
     /// The disk at the beginning of the common space, or the first one below what is there: 0 for the trial's own, or
     /// one more than its place among the others.
     pub fn first_disk(&self) -> usize {

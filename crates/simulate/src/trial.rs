@@ -78,6 +78,9 @@ pub struct Findings {
     pub beside: Vec<BesideFindings>,
     /// What the page cache did.
     pub host: HostReport,
+    /// The most that was dirty or being written for each of the devices that processes see \[bytes\], in the plan's
+    /// order; empty if there is one, or before 3.1.
+    pub dirty_most: Vec<u64>,
     /// What the processors did, if they cost anything.
     pub cpu: Option<CpuReport>,
     /// How many bios `io.max` held back; `None` if no group has a limit.
@@ -215,6 +218,9 @@ impl Trial {
         }
         let write_back = self.surroundings.write_back(&self.elevator);
         let mut world = world.with_host(self.surroundings.host, write_back, max_sectors);
+        if !world.is_lone() {
+            world = world.with_memory_of(&self.beside.memory_devices());
+        }
         world = world.with_blank(&plan.blank);
         if let Some(fs) = files::file_system(plan.fs, disk_sectors, fs_max_sectors, self.seed) {
             world = world.with_files(fs, &plan.files);
@@ -354,6 +360,7 @@ impl Trial {
         let disk = DiskShare::of(&world, &reasons, elapsed);
         let (finished, hash, requests) = (world.is_finished(), world.hash(), world.completions());
         let (host, cpu) = (world.host().report(), world.cpu_report());
+        let dirty_most = world.host().dirty_most_of_devices();
         let work = counted::work(requests, ios, &host);
         let capped = world.queue().held_by_io_max();
         Findings {
@@ -363,6 +370,7 @@ impl Trial {
             disk,
             beside,
             host,
+            dirty_most,
             cpu,
             capped,
             elapsed,

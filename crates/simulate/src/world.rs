@@ -16,7 +16,7 @@ use blksched::{
 };
 use blksched_disks::{Disk, Finished, Stint};
 use blksched_workloads::host::fs::FileSystem;
-use blksched_workloads::host::{Host, HostKnobs, Pages, WriteBack};
+use blksched_workloads::host::{Host, HostKnobs, MemoryDevice, Pages, WriteBack};
 use blksched_workloads::{Delivered, Emission, PlannedFile, Source, Trouble};
 
 use crate::disk_number::DiskNumber;
@@ -171,8 +171,13 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// The same with other parameters of the host and another kernel's write-back, for requests of at most
     /// `max_sectors` \[512-byte sectors\].
     pub fn with_host(mut self, knobs: HostKnobs, write_back: WriteBack, max_sectors: u32) -> World<L, O> {
-        let host = Host::new(knobs, write_back, self.host.flusher(), max_sectors);
-        self.host = if self.is_lone() { host } else { host.on_several() };
+        self.host = Host::new(knobs, write_back, self.host.flusher(), max_sectors);
+        self
+    }
+
+    /// The same where the pages in memory are of these devices.
+    pub fn with_memory_of(mut self, devices: &[MemoryDevice]) -> World<L, O> {
+        self.host = self.host.on_several(devices);
         self
     }
 

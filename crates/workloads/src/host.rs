@@ -65,7 +65,7 @@ use transfer::{PageWriter, Transfer, TransferKind};
 pub use balance::{Answer, Balance, BalanceLimits, DeviceIndex, DeviceLimits, DirtyingTask, Ticks, Verdict};
 pub use call::{CallWork, HostCall, Memory, OpenFile, RangeSync, Stable, Touch};
 pub use dirty_files::FlusherReason;
-pub use dirty_memory::WriteBack;
+pub use dirty_memory::{MemoryDevice, WriteBack};
 pub use dirty_pool::{DirtyLimits, DirtyPool};
 pub use flusher::{CHUNK_PAGES, Flusher};
 pub use knobs::HostKnobs;
@@ -87,8 +87,8 @@ pub struct Host {
     mapping: Mapping,
     /// How much is dirty, and what writers may do.
     memory: DirtyMemory,
-    /// Why the flusher is writing, while it has anything in flight.
-    burst: Option<FlusherReason>,
+    /// Why each flusher is writing, while it has anything in flight.
+    bursts: Vec<Option<FlusherReason>>,
     /// By process and the file's first page.
     readaheads: BTreeMap<(SubmitterId, u64), Readahead>,
     ops: NumberedSlots<HostOp>,
@@ -110,7 +110,7 @@ impl Host {
             flusher_is: Who { submitter: flusher, priority: Priority::default(), group: GroupId::default() },
             mapping: Mapping::new(knobs.memory / PAGE_BYTES, (u64::from(max_sectors) / PAGE_SECTORS).clamp(1, LONGEST)),
             memory: DirtyMemory::new(&knobs, write_back),
-            burst: None,
+            bursts: vec![None],
             readaheads: BTreeMap::new(),
             ops: NumberedSlots::default(),
             timers: Timers::default(),
@@ -123,10 +123,16 @@ impl Host {
         }
     }
 
-    /// The same above several disks, whose pages lie side by side: a flush names the file's place.
+    /// The same above several devices, in the order of their pages, which lie side by side: a flush names the file's
+    /// place; each device has a share of the limits and, since 3.1, a flusher of its own.
+    ///
+    /// # Panics
+    /// If there is none.
     #[must_use]
-    pub fn on_several(self) -> Host {
-        Host { is_on_several: true, ..self }
+    pub fn on_several(self, devices: &[MemoryDevice]) -> Host {
+        let memory = self.memory.above(devices, &self.knobs);
+        let bursts = vec![None; memory.flushers()];
+        Host { is_on_several: true, memory, bursts, ..self }
     }
 
     /// Handles a call of a process.
@@ -188,16 +194,16 @@ impl Host {
     /// A bio of this submitter, the host's or its own, found no request slot.
     pub fn fell_asleep(&mut self, submitter: SubmitterId) {
         self.out.fell_asleep(submitter);
-        if submitter == self.flusher_is.submitter {
-            self.memory.flusher_sleeps(true);
+        if let Some(number) = self.which_flusher(submitter) {
+            self.memory.flusher_sleeps(number, true);
         }
     }
 
     /// This submitter has its slot now.
     pub fn woke(&mut self, now: Instant, submitter: SubmitterId) {
         self.out.woke(submitter);
-        if submitter == self.flusher_is.submitter {
-            self.memory.flusher_sleeps(false);
+        if let Some(number) = self.which_flusher(submitter) {
+            self.memory.flusher_sleeps(number, false);
             self.write_back(now);
         }
     }
@@ -238,9 +244,32 @@ impl Host {
         self.memory.stop();
     }
 
-    /// The submitter of background writes.
+    /// The submitter of background writes to the first device.
     pub fn flusher(&self) -> SubmitterId {
         self.flusher_is.submitter
+    }
+
+    /// Who writes a page in the background.
+    fn flusher_of(&self, page: u64) -> Who {
+        Who { submitter: self.flusher_number(self.memory.flusher_of(page)), ..self.flusher_is }
+    }
+
+    fn flusher_number(&self, flusher: usize) -> SubmitterId {
+        match flusher {
+            0 => self.flusher_is.submitter,
+            // Behind the file system's two threads, every other: those between are stacked devices'.
+            other => SubmitterId(self.flusher_is.submitter.0 + 2 + 2 * other as u32),
+        }
+    }
+
+    fn which_flusher(&self, submitter: SubmitterId) -> Option<usize> {
+        (0..self.memory.flushers()).find(|&flusher| self.flusher_number(flusher) == submitter)
+    }
+
+    /// Whether a submitter is a flusher, where `first` is that of the first device.
+    pub fn is_flusher(first: SubmitterId, submitter: SubmitterId) -> bool {
+        let behind = submitter.0.wrapping_sub(first.0);
+        submitter >= first && (behind == 0 || behind >= 4 && behind.is_multiple_of(2))
     }
 
     /// How many calls have not returned, and how many bios are in flight.
@@ -251,6 +280,12 @@ impl Host {
     /// What it has done so far.
     pub fn report(&self) -> HostReport {
         HostReport { dirty_most: self.memory.most(), dirty: self.memory.total(), ..self.report }
+    }
+
+    /// The most that was dirty or being written for each of several devices \[bytes\], in the order of their pages; none
+    /// if there is one device, or if the kernel keeps one pool for all.
+    pub fn dirty_most_of_devices(&self) -> Vec<u64> {
+        self.memory.most_of_devices()
     }
 
     /// A call continues, as nothing delays it any more.
@@ -313,7 +348,7 @@ impl Host {
         match kind {
             TransferKind::Read => self.mapping.arrived(pages.clone(), failed),
             TransferKind::Write(writer, file) => {
-                self.note_written(now, count(pages), writer);
+                self.note_written(now, pages, writer);
                 self.mapping.written(now, id, pages.clone(), file, &mut self.memory);
             }
             TransferKind::Flush | TransferKind::Files(_) => {}
@@ -334,8 +369,9 @@ impl Host {
         self.write_back(now);
     }
 
-    fn note_written(&mut self, now: Instant, written: u64, writer: &PageWriter) {
-        self.memory.written(now, written);
+    fn note_written(&mut self, now: Instant, pages: &Pages, writer: &PageWriter) {
+        let written = count(pages);
+        self.memory.written(now, pages);
         match writer {
             PageWriter::Flusher(FlusherReason::Background) => self.report.written.background += written,
             PageWriter::Flusher(FlusherReason::Expired) => self.report.written.expired += written,

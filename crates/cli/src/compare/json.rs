@@ -70,7 +70,7 @@ pub(crate) fn document(schema: &'static str, run: &JsonRun<'_>, rest: Value) -> 
     let mut value = json!({
         "workload": stage.workload.name,
         "host": {
-            "settings": host_settings(&scene.host.memory),
+            "settings": host_settings(&scene.host.memory, &scene.host.of_disks),
             "nr_requests": scene.nr_requests,
             "queue_depth": scene.depth,
             "max_sectors_kb": scene.max_sectors_kb,

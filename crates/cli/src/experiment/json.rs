@@ -120,7 +120,7 @@ fn run_of(run: &ExperimentRun, outcomes: &[RunOutcome]) -> Value {
             "depth": facts.depth,
         },
         "host": {
-            "settings": host_settings(&around.host),
+            "settings": host_settings(&around.host, &[]),
             "nr_requests": around.nr_requests,
             "queue_depth": around.depth,
             "max_sectors_kb": around.max_sectors.map(|sectors| sectors / 2),

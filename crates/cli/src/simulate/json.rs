@@ -26,7 +26,7 @@ pub(super) fn text(
         "elapsed_ns": findings.elapsed.as_ns(),
         "requests": findings.requests,
         "scheduler": scheduler(&measured, trial),
-        "reasons": report::reasons(findings).iter().map(Table::json).collect::<Vec<Value>>(),
+        "reasons": report::reasons(findings, &stage.plan.disks).iter().map(Table::json).collect::<Vec<Value>>(),
         "notes": notes,
     });
     document("blksched/simulate/1", &run, rest)

@@ -25,7 +25,7 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
     let used = used::line(&[(contender.name.clone(), trial.clone())], scene.host.cpu_name());
     text += &(output::paragraph(&used) + "\n");
     let (jobs, disks) = (jobs(stage, findings), disks(stage, findings));
-    let reasons = reasons(findings);
+    let reasons = reasons(findings, &stage.plan.disks);
     let all = [&jobs].into_iter().chain(&reasons).chain([&disks]);
     for table in all.filter(|table| !table.rows.is_empty()) {
         text += &render(table, TableStyle::Text);
@@ -38,11 +38,11 @@ pub(super) fn text(trial: &Trial, contender: &Contender, stage: &Stage, scene: &
 }
 
 /// The reasons: what calls and requests waited for, what the disk did, how batches began, what the queue did.
-pub(super) fn reasons(findings: &Findings) -> Vec<Table> {
+pub(super) fn reasons(findings: &Findings, disks: &[String]) -> Vec<Table> {
     let reasons = &findings.reasons;
     let (queue, cpus) = (queue(reasons), processors(findings));
     let others = [reasons.waiting_table(), reasons.disk_table(), batches(reasons), queue, cpus];
-    memory::tables(&findings.host).into_iter().chain(others).collect()
+    memory::tables(&findings.host, &findings.dirty_most, disks).into_iter().chain(others).collect()
 }
 
 /// One line per row of the report and direction; with how long each ran, if there are programs.

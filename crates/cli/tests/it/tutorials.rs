@@ -5,6 +5,7 @@ use std::process::{Command, Output};
 
 const PAGE: &str = include_str!("../../../../docs/tutorials.md");
 const PG: &str = include_str!("../../../../docs/pg.fio");
+const STICK: &str = include_str!("../../../../docs/stick.fio");
 
 /// The commands of the page: those on lines of their own, and those between backquotes.
 fn commands() -> Vec<String> {
@@ -39,6 +40,7 @@ fn folder() -> PathBuf {
     std::fs::create_dir_all(folder.join("docs")).expect("a temporary folder");
     std::fs::write(folder.join("pg.fio"), PG).expect("a file");
     std::fs::write(folder.join("docs/pg.fio"), PG).expect("a file");
+    std::fs::write(folder.join("stick.fio"), STICK).expect("a file");
     folder
 }
 

@@ -15,6 +15,7 @@ use blksched_disks::stack::{CryptSpec, StackedWord, stack_word};
 use blksched_disks::{Attached, DiskSpec};
 use blksched_simulate::BesideVolume;
 use blksched_text::nearest;
+use blksched_workloads::host::{DeviceLimits, HostKnobs, PAGE_BYTES};
 use blksched_workloads::{DiskPlaces, is_device, whole_disk};
 
 use super::contender::{Contender, contenders};
@@ -71,6 +72,8 @@ pub struct Among {
     pub shown: Option<String>,
     /// The others.
     pub others: Vec<OtherStage>,
+    /// What may be dirty for single devices, by their first sector.
+    pub dirty_limits: Vec<(Sector, DeviceLimits)>,
     /// Its schedulers, once it is known which of those named are its.
     pub elevators: Option<Vec<String>>,
 }
@@ -103,6 +106,17 @@ impl Among {
             false => "",
         };
         Some(format!("stacked: {shown}: no scheduler above, {below}; never compared with a real one{speed}"))
+    }
+
+    /// The host's settings, with what was said of the only disk.
+    pub(super) fn memory(&self, host: HostKnobs) -> HostKnobs {
+        match self.dirty_limits.first().filter(|_| !self.is_several()) {
+            Some((_, limits)) => {
+                let max_bytes = limits.most.map_or(0, |pages| pages * PAGE_BYTES);
+                HostKnobs { max_bytes, strict_limit: limits.is_strict, ..host }
+            }
+            None => host,
+        }
     }
 
     /// Whether there is more than one disk alone.
@@ -249,7 +263,7 @@ fn is_disk_name(name: &str, used: &[String]) -> bool {
 }
 
 /// One name for each disk: a partition's is its disk's, and a directory's has no slash at its end.
-pub(super) fn disk_name(name: &str) -> &str {
+pub(crate) fn disk_name(name: &str) -> &str {
     match name.starts_with('/') && !is_device(name) {
         true => name.trim_end_matches('/'),
         false => whole_disk(name),

@@ -1,12 +1,15 @@
 //! `--host`: its memory and its processors, in one list of settings.
 
+use blksched::Sector;
 use blksched::tunables::Tunables;
 use blksched_simulate::RaceOdds;
 use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, DispatchIn, HostCpus};
 use blksched_text::nearest;
-use blksched_workloads::host::HostKnobs;
+use blksched_workloads::host::{DeviceLimits, HostKnobs, PAGE_BYTES};
+use blksched_workloads::{DiskPlace, DiskPlaces};
 
-use crate::error::{Expected, WordError};
+use super::disks::disk_name;
+use crate::error::{Error, Expected, WordError};
 
 /// A file's text by its name: `None` if the name cannot be a file's.
 type ReadText<'a> = &'a dyn Fn(&str) -> Option<Result<String, String>>;
@@ -16,6 +19,8 @@ type ReadText<'a> = &'a dyn Fn(&str) -> Option<Result<String, String>>;
 pub struct HostSettings {
     /// Its memory, for buffered I/O.
     pub memory: HostKnobs,
+    /// What may be dirty for single disks.
+    pub of_disks: Vec<DiskDirt>,
     /// The number of processors.
     pub cpus: u32,
     /// What I/O costs them; `None` for nothing.
@@ -27,10 +32,45 @@ pub struct HostSettings {
     pub odds: RaceOdds,
 }
 
+/// What may be dirty for one of several disks: its files in `/sys/class/bdi`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiskDirt {
+    /// The disk's name, as in `--disk`.
+    pub disk: String,
+    /// The most \[bytes\]; `None` for the host's setting.
+    pub max_bytes: Option<u64>,
+    /// Whether writers are slowed down there although memory is far below its limits; `None` for the host's setting.
+    pub strict_limit: Option<bool>,
+}
+
+impl DiskDirt {
+    const SETTINGS: [&str; 2] = ["max_bytes", "strict_limit"];
+
+    fn set(&mut self, setting: &str, value: &str) -> Result<(), WordError> {
+        if !DiskDirt::SETTINGS.contains(&setting) {
+            let near = nearest(setting, DiskDirt::SETTINGS);
+            let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+            let message = format!(
+                "`{setting}` is not a setting of one disk ({}): expected max_bytes or strict_limit{meant}",
+                self.disk
+            );
+            return Err(WordError::new(Expected::Setting, setting, message).near(near));
+        }
+        let mut knobs = HostKnobs::default();
+        knobs.set_text(setting, value).map_err(|error| WordError::setting(&error, value))?;
+        match setting {
+            "max_bytes" => self.max_bytes = Some(knobs.max_bytes),
+            _ => self.strict_limit = Some(knobs.strict_limit),
+        }
+        Ok(())
+    }
+}
+
 impl Default for HostSettings {
     fn default() -> HostSettings {
         HostSettings {
             memory: HostKnobs::default(),
+            of_disks: Vec::new(),
             cpus: HostCpus::USUAL,
             cpu: Some(CpuPreset::usual()),
             hardware_queues: None,
@@ -72,6 +112,7 @@ impl HostSettings {
                         || format!("`{value}` is not a value of nr_hw_queues: expected a number from 1 to {most}");
                     host.hardware_queues = Some(count.ok_or_else(|| wrong(message()))?);
                 }
+                (name, value) if name.contains(':') => host.of_disk(name, value)?,
                 (name, value) if host.odds.set(name, value).map_err(wrong)? => {}
                 (name, value) => {
                     let known = HostKnobs::KNOBS.iter().map(|knob| knob.name).chain(OWN);
@@ -96,6 +137,42 @@ impl HostSettings {
         Ok(host)
     }
 
+    /// `sdb:max_bytes=64m`
+    fn of_disk(&mut self, name: &str, value: &str) -> Result<(), WordError> {
+        let (disk, setting) = name.rsplit_once(':').expect("it has a colon");
+        let disk = disk_name(disk);
+        if !self.of_disks.iter().any(|known| known.disk == disk) {
+            self.of_disks.push(DiskDirt { disk: disk.to_owned(), ..DiskDirt::default() });
+        }
+        let known = self.of_disks.iter_mut().filter(|known| known.disk == disk);
+        known.map(|known| known.set(setting, value)).collect()
+    }
+
+    /// What may be dirty for devices at these places, where no disk but these is below them.
+    ///
+    /// # Errors
+    /// If something was said of a disk that is not there, with the nearest.
+    pub(super) fn dirty_limits<'a>(
+        &self,
+        places: &DiskPlaces,
+        disks: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<(Sector, DeviceLimits)>, Error> {
+        let disks: Vec<&str> = disks.collect();
+        let limits = |own: &DiskDirt| {
+            let DiskDirt { disk, max_bytes, strict_limit } = own;
+            let is_of = |place: &&DiskPlace| place.names.iter().any(|name| name == disk);
+            // A disk that is alone has no name in its place.
+            let alone = || places.all().first().filter(|_| places.is_one() && disks == [disk.as_str()]);
+            let place =
+                places.all().iter().find(is_of).or_else(alone).ok_or_else(|| no_such_disk(disk, places, &disks))?;
+            let max_bytes = max_bytes.unwrap_or(self.memory.max_bytes);
+            let most = (max_bytes > 0).then_some(max_bytes / PAGE_BYTES);
+            let is_strict = strict_limit.unwrap_or(self.memory.strict_limit);
+            Ok((place.first, DeviceLimits { most, is_strict }))
+        };
+        self.of_disks.iter().map(limits).collect()
+    }
+
     /// Its processors; `None` if I/O costs them nothing.
     pub fn processors(&self) -> Option<HostCpus> {
         self.cpu.as_ref().map(|preset| HostCpus { cpus: self.cpus, costs: preset.costs })
@@ -105,6 +182,19 @@ impl HostSettings {
     pub fn cpu_name(&self) -> &str {
         self.cpu.as_ref().map_or("off", |preset| &preset.name)
     }
+}
+
+fn no_such_disk(disk: &str, places: &DiskPlaces, disks: &[&str]) -> Error {
+    let names: Vec<&str> = places.all().iter().flat_map(|place| &place.names).map(String::as_str).collect();
+    let names = if names.is_empty() { disks.iter().copied().filter(|name| !name.is_empty()).collect() } else { names };
+    let near = nearest(disk, names.iter().copied());
+    let has = match (disks.contains(&disk), names.is_empty()) {
+        (true, _) => format!("{disk} is below another device, whose memory it is: expected {}", names.join(", ")),
+        (_, true) => "this run has one disk, without a name: expected max_bytes or strict_limit alone".to_owned(),
+        _ => format!("no disk is called `{disk}`: expected one of {}", names.join(", ")),
+    };
+    let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    WordError::new(Expected::Value, disk, format!("--host {disk}: {has}{meant}")).near(near).into()
 }
 
 /// A preset by its name, or a file.
@@ -130,6 +220,9 @@ mod tests {
         let host = parse("cpus=8, memory=1g,cpu=off").unwrap();
         assert_eq!((host.cpus, host.cpu_name(), host.memory.memory_mib()), (8, "off", 1024));
         assert_eq!((host.processors(), parse("").unwrap()), (None, HostSettings::default()));
+        let of_disks = parse("sdb:max_bytes=64m,sdb1:strict_limit=1,/mnt/usb/:max_bytes=0").unwrap().of_disks;
+        let of = |disk: &str, max_bytes, strict_limit| DiskDirt { disk: disk.to_owned(), max_bytes, strict_limit };
+        assert_eq!(of_disks, [of("sdb", Some(64 << 20), Some(true)), of("/mnt/usb", Some(0), None)]);
         assert_eq!(parse("worker_first=2").unwrap().odds.worker_first, 2);
         let dispatch = |text: &str| parse(text).unwrap().cpu.map(|preset| preset.costs.dispatch);
         assert_eq!(dispatch(""), Some(DispatchIn::Charged));
@@ -157,6 +250,9 @@ mod tests {
         assert!(error("nr_hw_queues=4,cpu=off").contains("needs processors"));
         assert!(error("cpu=off,dispatch=worker").contains("dispatch needs processors"));
         assert!(error("dispatch=worcker").contains("expected charged, submitter or worker"));
+        assert!(error("sdb:max_byte=1m").contains("did you mean `max_bytes`?"), "{}", error("sdb:max_byte=1m"));
+        assert!(error("sdb:dirty_bytes=1m").contains("is not a setting of one disk (sdb)"));
+        assert!(error("sdb:max_bytes=lots").contains("expected 0..=64g"), "{}", error("sdb:max_bytes=lots"));
         assert!(error("cpu=gone.toml").starts_with("gone.toml: "), "{}", error("cpu=gone.toml"));
     }
 }

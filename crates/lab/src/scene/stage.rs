@@ -84,7 +84,8 @@ impl Stage {
         let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found;
         let others = (1..).zip(leaves).map(|(place, leaf)| OtherStage::of(leaf, place, scene, files));
         let others = others.collect::<Result<Vec<_>, _>>()?;
-        let among = Among { name, top, first, volumes, shown, above, others, ..Among::default() };
+        let dirty_limits = scene.host.dirty_limits(&places, others.iter().map(|other| &*other.name).chain([&*name]))?;
+        let among = Among { name, top, first, volumes, shown, above, others, dirty_limits, ..Among::default() };
         let mut plan = workload.plan(&places)?;
         plan.member = among.member();
         let plan = Arc::new(plan);
@@ -330,8 +331,9 @@ impl Stage {
         let written: BTreeSet<u16> = writers.flat_map(|job| job.disks.iter().copied()).collect();
         if written.len() > 1 {
             notes.push(
-                "not modelled: a flusher and a share of the dirty limits for each disk; one flusher writes to all of \
-                 them, so buffered writers to several disks wait for each other more than on a real kernel"
+                "buffered writers to several disks share one memory, in which each disk has a part of the dirty limits \
+                 by what it writes (--host dirty_bytes=…, NAME:max_bytes=…,NAME:strict_limit=1); never compared with \
+                 a kernel that had two busy disks"
                     .to_owned(),
             );
         }
@@ -429,7 +431,7 @@ impl Stage {
             max_sectors: scene.max_sectors_kb.or_else(|| self.recorded("max_sectors_kb")).map(|kib| 2 * kib),
             attached: scene.attached,
             wbt_latency: scene.wbt_lat_usec.map(Span::from_us),
-            host: scene.host.memory,
+            host: self.among.memory(scene.host.memory),
             cpus: scene.host.processors(),
             hardware_queues: scene.host.hardware_queues,
             odds: scene.host.odds,
@@ -478,6 +480,7 @@ impl Stage {
             }
         };
         let disks = self.among.others.iter().map(disk).collect();
-        Beside { first: self.among.first, disks, volumes: self.among.volumes.clone() }
+        let Among { first, volumes, dirty_limits, .. } = &self.among;
+        Beside { first: *first, disks, volumes: volumes.clone(), dirty_limits: dirty_limits.clone() }
     }
 }

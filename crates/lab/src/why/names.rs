@@ -14,6 +14,8 @@ use crate::error::{Expected, WordError};
 pub struct Names {
     /// Name, number, whether the name has several processes, and the report's row.
     processes: Vec<(String, u32, bool, u32)>,
+    /// The disks of a run of several.
+    disks: Vec<String>,
 }
 
 impl Names {
@@ -22,12 +24,13 @@ impl Names {
         let named = |name: &str| plan.jobs.iter().filter(|job| job.name == name).count();
         let processes = plan.jobs.iter();
         let processes = processes.map(|job| (job.name.clone(), job.number, named(&job.name) > 1, job.row));
-        Names { processes: processes.collect() }
+        Names { processes: processes.collect(), disks: plan.disks.clone() }
     }
 
     /// Names for a server's recording, which has none: numbers.
     pub fn numbered(most: u32) -> Names {
-        Names { processes: (0..=most).map(|id| (format!("submitter-{id}"), 0, false, id)).collect() }
+        let processes = (0..=most).map(|id| (format!("submitter-{id}"), 0, false, id)).collect();
+        Names { processes, disks: Vec::new() }
     }
 
     /// The name of one process.
@@ -45,14 +48,18 @@ impl Names {
         own.map_or_else(|| self.of_the_kernel(submitter), |(name, ..)| name.clone())
     }
 
-    /// The kernel's threads have the numbers behind the processes': the flusher, a journal's thread, its
-    /// workers, and the threads that dm-crypt's devices write with.
+    /// The kernel's threads have the numbers behind the processes': the flusher, a journal's thread, its workers, and
+    /// then in turn the threads that stacked devices send writes on with, and further disks' flushers.
     fn of_the_kernel(&self, submitter: SubmitterId) -> String {
         match submitter.0 as usize - self.processes.len() {
             0 => "write-back".to_owned(),
             1 => "the journal".to_owned(),
             2 => "a worker of the file system".to_owned(),
-            _ => "dm-crypt's write thread".to_owned(),
+            flusher if flusher.is_multiple_of(2) => match self.disks.get(flusher / 2 - 1) {
+                Some(disk) => format!("write-back to {disk}"),
+                None => "write-back".to_owned(),
+            },
+            _ => "a stacked device's write thread".to_owned(),
         }
     }
 

@@ -8,6 +8,7 @@ use blksched::reasons::{BatchStart, Domain};
 use blksched::{Dir, Instant, Op, Reason, Span, SubmitterId};
 
 use blksched_disks::{Activity, Stint, StintWork};
+use blksched_workloads::host::Host;
 
 use super::blame::Blame;
 use super::calls::{ForJournal, Landed, Others, Transfers};
@@ -423,7 +424,9 @@ impl Storyteller {
         match begun.kind {
             IoRoute::Transfer if self.calls > 0 => {
                 let expired = open.path.as_ref().is_some_and(|path| path.expired);
-                self.transfers.landed(begun.by, Landed { pieces, expired });
+                // A call may wait for what any device's flusher writes.
+                let by = if Host::is_flusher(self.flusher, begun.by) { self.flusher } else { begun.by };
+                self.transfers.landed(by, Landed { pieces, expired });
             }
             IoRoute::Transfer => {}
             IoRoute::Direct | IoRoute::Call => {

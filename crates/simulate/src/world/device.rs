@@ -141,7 +141,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// Whether it has one disk only, and nothing stacked on it.
     #[inline(always)]
-    pub(super) fn is_lone(&self) -> bool {
+    pub(crate) fn is_lone(&self) -> bool {
         self.spans.is_empty()
     }
 

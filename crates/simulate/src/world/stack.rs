@@ -90,8 +90,8 @@ impl<L: Listener, O: Observer> World<L, O> {
         assert!(is_apart, "two devices at one place: {span:?}");
         let processors = self.processors;
         let stack = self.stack.get_or_insert_default();
-        // Behind the flusher and a file system's two.
-        let thread = SubmitterId(self.host.flusher().0 + 3 + stack.volumes.len() as u32);
+        // Behind the flusher and a file system's two, every other: those between are further devices' flushers.
+        let thread = SubmitterId(self.host.flusher().0 + 3 + 2 * stack.volumes.len() as u32);
         let volume = Volume::new(spec, &lengths, processors, thread);
         stack.threads.push(thread);
         stack.volumes.push(Placed { span, members: members.iter().map(|(first, _)| *first).collect(), volume });

@@ -13,6 +13,7 @@ mod fs_recordings;
 mod hardware_queues;
 mod messages;
 mod nvme_tables;
+mod one_memory;
 mod priorities;
 mod replays;
 mod several_disks;

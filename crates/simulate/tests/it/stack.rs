@@ -75,7 +75,7 @@ fn trial(word: &str, elevator: &str, jobs: &str, surroundings: Surroundings) -> 
         seed: 1,
         limit: Span::from_secs(2),
         other_disks: Vec::new(),
-        beside: Beside { first: own.first, disks: below.disks, volumes: below.volumes },
+        beside: Beside { first: own.first, disks: below.disks, volumes: below.volumes, ..Beside::default() },
     }
 }
 

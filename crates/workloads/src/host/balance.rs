@@ -91,6 +91,8 @@ struct BalancedDevice {
     limits: DeviceLimits,
     dirty: u64,
     writeback: u64,
+    /// The most that both together have been.
+    most: u64,
     rate: DeviceRate,
 }
 
@@ -131,7 +133,13 @@ impl Balance {
     pub fn new(limits: BalanceLimits, devices: &[DeviceLimits]) -> Balance {
         assert!(!devices.is_empty(), "memory that belongs to no device");
         let background = if limits.background >= limits.limit { limits.limit / 2 } else { limits.background };
-        let new = |&limits: &DeviceLimits| BalancedDevice { limits, dirty: 0, writeback: 0, rate: DeviceRate::new() };
+        let new = |&limits: &DeviceLimits| BalancedDevice {
+            limits,
+            dirty: 0,
+            writeback: 0,
+            most: 0,
+            rate: DeviceRate::new(),
+        };
         Balance {
             limits: BalanceLimits { background, ..limits },
             devices: devices.iter().map(new).collect(),
@@ -150,6 +158,7 @@ impl Balance {
     pub fn dirtied(&mut self, task: SubmitterId, device: DeviceIndex, pages: u64) {
         let device = &mut self.devices[device.0];
         device.dirty += pages;
+        device.most = device.most.max(device.total());
         device.rate.dirtied(pages);
         self.tasks.entry(task).or_default().dirtied(pages);
         self.most = self.most.max(self.total());
@@ -249,6 +258,11 @@ impl Balance {
     /// The most that this has been \[pages\].
     pub fn most(&self) -> u64 {
         self.most
+    }
+
+    /// The same for each device.
+    pub fn most_of_devices(&self) -> impl Iterator<Item = u64> {
+        self.devices.iter().map(|device| device.most)
     }
 
     /// The limits that hold for this task. A real-time task has a quarter more, and a 32nd of the limit beyond that.

@@ -1,4 +1,7 @@
-//! Dirty memory, its writers and the flusher, as kernels before 3.1 and since treat them.
+//! Dirty memory, its writers and the flushers, as kernels before 3.1 and since treat them.
+//!
+//! **Rule** of several devices each has a share of the limits and, since 3.1, a flusher of its own. Before 3.1 one
+//! flusher writes to all (the kernel's had several tasks that shared the work).
 
 use blksched::{Instant, Kernel, Span, SubmitterId};
 
@@ -9,7 +12,7 @@ use super::flush_queue::FlushQueue;
 use super::flusher::Flusher;
 use super::knobs::HostKnobs;
 use super::op::OpId;
-use super::page::{PAGE_BYTES, Pages};
+use super::page::{PAGE_BYTES, Pages, count};
 use super::runs::PageRuns;
 
 /// The first kernel that slows writers down instead of stopping them.
@@ -37,9 +40,6 @@ impl WriteBack {
     }
 }
 
-/// The one disk of this host.
-const DISK: DeviceIndex = DeviceIndex(0);
-
 /// Dirty memory, who writes it, and where it is.
 #[derive(Clone, Debug)]
 pub(super) enum DirtyMemory {
@@ -59,10 +59,36 @@ pub(super) struct StoppingMemory {
 #[derive(Clone, Debug)]
 pub(super) struct BalancedMemory {
     pub balance: Balance,
-    pub queue: FlushQueue,
+    /// By device, in the order of their pages; at least one.
+    flushers: Vec<DeviceFlusher>,
+    /// Whether any of them writes.
+    any_writes: bool,
     /// Whether the writers are real-time tasks.
     is_real_time: bool,
-    flusher: FlusherTask,
+}
+
+/// The flusher of one device.
+#[derive(Clone, Debug)]
+pub(super) struct DeviceFlusher {
+    /// The device's first page.
+    first: u64,
+    pub queue: FlushQueue,
+    task: FlusherTask,
+}
+
+impl DeviceFlusher {
+    fn at(first: u64) -> DeviceFlusher {
+        DeviceFlusher { first, queue: FlushQueue::default(), task: FlusherTask::Idle }
+    }
+}
+
+/// A device whose pages are in this memory: what processes see, a disk or what is stacked on some.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryDevice {
+    /// Its first page.
+    pub first_page: u64,
+    /// Its own limits, if they are not the host's.
+    pub limits: Option<DeviceLimits>,
 }
 
 /// What the flusher does.
@@ -100,11 +126,19 @@ impl DirtyMemory {
         }
     }
 
+    /// The same for pages of several devices.
+    pub fn above(self, devices: &[MemoryDevice], knobs: &HostKnobs) -> DirtyMemory {
+        match self {
+            DirtyMemory::Balanced(memory) => DirtyMemory::Balanced(memory.above(devices, knobs)),
+            stopping => stopping,
+        }
+    }
+
     /// A page became dirty.
-    pub fn dirtied(&mut self, submitter: SubmitterId) {
+    pub fn dirtied(&mut self, submitter: SubmitterId, page: u64) {
         match self {
             DirtyMemory::Stopping(memory) => memory.pool.dirtied(PAGE_BYTES),
-            DirtyMemory::Balanced(memory) => memory.balance.dirtied(submitter, DISK, 1),
+            DirtyMemory::Balanced(memory) => memory.balance.dirtied(submitter, memory.device_of(page), 1),
         }
     }
 
@@ -112,21 +146,25 @@ impl DirtyMemory {
     pub fn note(&mut self, now: Instant, file: &Pages, dirty: &PageRuns) {
         match self {
             DirtyMemory::Stopping(memory) => memory.files.note(now, file),
-            DirtyMemory::Balanced(memory) => memory.queue.note(now, file, dirty),
+            DirtyMemory::Balanced(memory) => memory.flusher_of(file.start).queue.note(now, file, dirty),
         }
     }
 
-    pub fn submitted(&mut self, now: Instant, pages: u64) {
+    pub fn submitted(&mut self, now: Instant, pages: &Pages) {
         match self {
-            DirtyMemory::Stopping(memory) => memory.pool.submitted(pages * PAGE_BYTES),
-            DirtyMemory::Balanced(memory) => memory.balance.submitted(now, DISK, pages),
+            DirtyMemory::Stopping(memory) => memory.pool.submitted(count(pages) * PAGE_BYTES),
+            DirtyMemory::Balanced(memory) => {
+                memory.balance.submitted(now, memory.device_of(pages.start), count(pages));
+            }
         }
     }
 
-    pub fn written(&mut self, now: Instant, pages: u64) {
+    pub fn written(&mut self, now: Instant, pages: &Pages) {
         match self {
-            DirtyMemory::Stopping(memory) => memory.pool.written(pages * PAGE_BYTES),
-            DirtyMemory::Balanced(memory) => memory.balance.written(now, DISK, pages),
+            DirtyMemory::Stopping(memory) => memory.pool.written(count(pages) * PAGE_BYTES),
+            DirtyMemory::Balanced(memory) => {
+                memory.balance.written(now, memory.device_of(pages.start), count(pages));
+            }
         }
     }
 
@@ -161,22 +199,39 @@ impl DirtyMemory {
         }
     }
 
-    /// Whether the flusher has something to do at once.
+    /// Whether a flusher has something to do at once.
     #[inline]
     pub fn flushes(&self) -> bool {
-        matches!(self, DirtyMemory::Balanced(BalancedMemory { flusher: FlusherTask::Writes, .. }))
+        matches!(self, DirtyMemory::Balanced(BalancedMemory { any_writes: true, .. }))
     }
 
-    /// The flusher fell asleep for a request slot, or woke.
-    pub fn flusher_sleeps(&mut self, sleeps: bool) {
+    /// How many flushers there are.
+    pub fn flushers(&self) -> usize {
+        match self {
+            DirtyMemory::Stopping(_) => 1,
+            DirtyMemory::Balanced(memory) => memory.flushers.len(),
+        }
+    }
+
+    /// Whose pages the flusher of this page writes, by the flusher's number.
+    pub fn flusher_of(&self, page: u64) -> usize {
+        match self {
+            DirtyMemory::Stopping(_) => 0,
+            DirtyMemory::Balanced(memory) => memory.device_of(page).0,
+        }
+    }
+
+    /// A flusher fell asleep for a request slot, or woke.
+    pub fn flusher_sleeps(&mut self, flusher: usize, sleeps: bool) {
         if let DirtyMemory::Balanced(memory) = self {
-            memory.flusher_sleeps(sleeps);
+            memory.flusher_sleeps(flusher, sleeps);
         }
     }
 
     pub fn stop(&mut self) {
         if let DirtyMemory::Balanced(memory) = self {
-            memory.flusher = FlusherTask::Stopped;
+            memory.flushers.iter_mut().for_each(|flusher| flusher.task = FlusherTask::Stopped);
+            memory.any_writes = false;
         }
     }
 
@@ -185,6 +240,16 @@ impl DirtyMemory {
         match self {
             DirtyMemory::Stopping(memory) => memory.pool.total(),
             DirtyMemory::Balanced(memory) => memory.balance.total() * PAGE_BYTES,
+        }
+    }
+
+    /// The most that this has been of each of several devices \[bytes\]; none if there is one, or one pool for all.
+    pub fn most_of_devices(&self) -> Vec<u64> {
+        match self {
+            DirtyMemory::Balanced(memory) if memory.flushers.len() > 1 => {
+                memory.balance.most_of_devices().map(|pages| pages * PAGE_BYTES).collect()
+            }
+            _ => Vec::new(),
         }
     }
 
@@ -197,67 +262,134 @@ impl DirtyMemory {
     }
 }
 
+/// What the host's knobs say of a device.
+fn device_limits(knobs: &HostKnobs) -> DeviceLimits {
+    let most = (knobs.max_bytes > 0).then_some(knobs.max_bytes / PAGE_BYTES);
+    DeviceLimits { most, is_strict: knobs.strict_limit }
+}
+
 impl BalancedMemory {
     fn new(knobs: &HostKnobs, ticks: Ticks, processors: u32) -> BalancedMemory {
         let limits = knobs.dirty_limits();
         let (background, limit) = (limits.background / PAGE_BYTES, limits.limit / PAGE_BYTES);
-        let most = (knobs.max_bytes > 0).then_some(knobs.max_bytes / PAGE_BYTES);
-        let device = DeviceLimits { most, is_strict: knobs.strict_limit };
+        let limits = BalanceLimits { background, limit, ticks, processors };
         BalancedMemory {
-            balance: Balance::new(BalanceLimits { background, limit, ticks, processors }, &[device]),
-            queue: FlushQueue::default(),
+            balance: Balance::new(limits, &[device_limits(knobs)]),
+            flushers: vec![DeviceFlusher::at(0)],
+            any_writes: false,
             is_real_time: knobs.real_time_writers,
-            flusher: FlusherTask::Idle,
         }
     }
 
-    /// What a writer does next; `None` if it need not ask yet.
-    pub fn check(&mut self, now: Instant, submitter: SubmitterId) -> Option<Verdict> {
+    fn above(self, devices: &[MemoryDevice], knobs: &HostKnobs) -> BalancedMemory {
+        let limits: Vec<DeviceLimits> =
+            devices.iter().map(|device| device.limits.unwrap_or_else(|| device_limits(knobs))).collect();
+        BalancedMemory {
+            balance: Balance::new(self.balance.limits(), &limits),
+            flushers: devices.iter().map(|device| DeviceFlusher::at(device.first_page)).collect(),
+            ..self
+        }
+    }
+
+    /// The device that this page is of.
+    #[inline]
+    fn device_of(&self, page: u64) -> DeviceIndex {
+        match &self.flushers[..] {
+            [_] => DeviceIndex(0),
+            several => DeviceIndex(several.partition_point(|flusher| flusher.first <= page).saturating_sub(1)),
+        }
+    }
+
+    fn flusher_of(&mut self, page: u64) -> &mut DeviceFlusher {
+        let at = self.device_of(page).0;
+        &mut self.flushers[at]
+    }
+
+    /// The flusher of this number.
+    pub fn flusher(&mut self, number: usize) -> &mut DeviceFlusher {
+        &mut self.flushers[number]
+    }
+
+    /// What a writer to this page does next; `None` if it need not ask yet.
+    pub fn check(&mut self, now: Instant, submitter: SubmitterId, page: u64) -> Option<Verdict> {
         if !self.balance.is_due(submitter) {
             return None;
         }
         let task = DirtyingTask { submitter, is_real_time: self.is_real_time };
-        let answer = self.balance.check(now, task, DISK);
+        let device = self.device_of(page);
+        let answer = self.balance.check(now, task, device);
         if answer.wakes_flusher {
-            self.queue.wants_background();
-            self.wake_flusher();
+            self.flushers[device.0].queue.wants_background();
+            self.wake_flusher(device.0);
         }
         Some(answer.verdict)
     }
 
-    /// There may be something to write.
-    pub fn wake_flusher(&mut self) {
-        if self.flusher == FlusherTask::Idle && self.queue.has_work() {
-            self.flusher = FlusherTask::Writes;
+    /// It is time to look for old files.
+    pub fn wants_aged(&mut self, dirty: &PageRuns) {
+        for number in 0..self.flushers.len() {
+            let all = match self.flushers.len() {
+                1 => dirty.len(),
+                _ => dirty.within(&self.pages_of(number)),
+            };
+            let queue = &mut self.flushers[number].queue;
+            queue.wants_aged(all);
+            // The flusher is awake now, and asks once more whether too much is dirty.
+            queue.wants_background();
+            self.wake_flusher(number);
         }
+    }
+
+    fn pages_of(&self, number: usize) -> Pages {
+        let end = self.flushers.get(number + 1).map_or(u64::MAX, |next| next.first);
+        self.flushers[number].first..end
+    }
+
+    fn turn_to(&mut self, number: usize, task: FlusherTask) {
+        self.flushers[number].task = task;
+        self.any_writes = self.flushers.iter().any(|flusher| flusher.task == FlusherTask::Writes);
+    }
+
+    /// There may be something to write.
+    fn wake_flusher(&mut self, number: usize) {
+        let DeviceFlusher { queue, task, .. } = &self.flushers[number];
+        if *task == FlusherTask::Idle && queue.has_work() {
+            self.turn_to(number, FlusherTask::Writes);
+        }
+    }
+
+    /// Whether it has something to do at once.
+    pub fn writes(&self, number: usize) -> bool {
+        self.flushers[number].task == FlusherTask::Writes
     }
 
     /// There is nothing left to write.
-    pub fn flusher_rests(&mut self) {
-        if self.flusher == FlusherTask::Writes {
-            self.flusher = FlusherTask::Idle;
+    pub fn flusher_rests(&mut self, number: usize) {
+        if self.writes(number) {
+            self.turn_to(number, FlusherTask::Idle);
         }
     }
 
-    fn flusher_sleeps(&mut self, sleeps: bool) {
-        self.flusher = match (self.flusher, sleeps) {
+    fn flusher_sleeps(&mut self, number: usize, sleeps: bool) {
+        let next = match (self.flushers[number].task, sleeps) {
             (FlusherTask::Stopped, _) => FlusherTask::Stopped,
             (_, true) => FlusherTask::Sleeps,
             (FlusherTask::Sleeps, false) => FlusherTask::Writes,
             (other, false) => other,
         };
+        self.turn_to(number, next);
     }
 
-    /// Whether too much is dirty.
-    pub fn is_over_background(&mut self, now: Instant) -> bool {
-        self.balance.wants_background(now, DISK)
+    /// Whether too much is dirty for this device.
+    pub fn is_over_background(&mut self, now: Instant, number: usize) -> bool {
+        self.balance.wants_background(now, DeviceIndex(number))
     }
 
-    pub fn chunk(&self) -> u64 {
-        self.balance.chunk(DISK)
+    pub fn chunk(&self, number: usize) -> u64 {
+        self.balance.chunk(DeviceIndex(number))
     }
 
-    pub fn wrote_chunk(&mut self, now: Instant) {
-        self.balance.wrote_chunk(now, DISK);
+    pub fn wrote_chunk(&mut self, now: Instant, number: usize) {
+        self.balance.wrote_chunk(now, DeviceIndex(number));
     }
 }

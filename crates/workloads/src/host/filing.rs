@@ -28,6 +28,9 @@ use super::transfer::TransferKind;
 /// The flusher's number as a task of the file system; a greater one is a thread of the file system's own.
 const FLUSHER: FsTask = FsTask::MAX - 1;
 
+/// The flusher of the device that the file system is on.
+const FIRST_FLUSHER: usize = 0;
+
 /// From here on tasks are those of calls that do not wait ([`Starter`]).
 const STARTERS: FsTask = 1 << 31;
 
@@ -408,7 +411,7 @@ impl Host {
                     if let Some(filing) = &mut self.filing {
                         filing.flusher_sleeps = false;
                     }
-                    self.memory.flusher_sleeps(false);
+                    self.memory.flusher_sleeps(FIRST_FLUSHER, false);
                     self.write_back(now);
                 }
                 FsWish::Sleeps(STARTERS.., _) => {}

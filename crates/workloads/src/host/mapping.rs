@@ -113,7 +113,7 @@ impl Mapping {
         if !self.blank.is_empty() {
             self.blank.remove(page..page + 1);
         }
-        memory.dirtied(by);
+        memory.dirtied(by, page);
         if let Some(PageState::Writing(transfer)) = state {
             self.cache.set(page, PageState::Redirtied(transfer));
             return false;
@@ -165,7 +165,7 @@ impl Mapping {
     ) -> TransferId {
         let removed = self.dirty.remove(pages.clone());
         assert!(removed == count(&pages), "clean pages are written: {pages:?}");
-        memory.submitted(now, removed);
+        memory.submitted(now, &pages);
         let transfer = self.transfers.insert(Transfer::new(TransferKind::Write(writer, file), pages.clone()));
         self.cache.set_all(pages, PageState::Writing(transfer));
         transfer

@@ -74,7 +74,7 @@ impl Host {
     /// Writes `pages` of `file`, which are dirty and not being written.
     pub(super) fn start_write(&mut self, now: Instant, pages: Pages, file: Pages, writer: PageWriter) -> TransferId {
         let (who, waiter) = match writer {
-            PageWriter::Flusher(_) => (self.flusher_is, Waiter::Async),
+            PageWriter::Flusher(_) => (self.flusher_of(pages.start), Waiter::Async),
             PageWriter::Caller(op) => (self.ops[op].who(), Waiter::Sync),
             PageWriter::Starter(op) => (self.ops[op].who(), Waiter::Async),
         };

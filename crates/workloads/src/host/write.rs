@@ -90,7 +90,7 @@ impl Host {
             return false;
         }
         op.checked = op.at + piece;
-        let Some(verdict) = memory.check(now, op.who().submitter) else { return false };
+        let Some(verdict) = memory.check(now, op.who().submitter, op.at) else { return false };
         let until = match verdict {
             Verdict::Goes => return false,
             Verdict::Sleeps(until) => until,

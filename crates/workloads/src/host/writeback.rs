@@ -23,12 +23,7 @@ impl Host {
             DirtyMemory::Stopping(memory) => {
                 memory.files.expire(now, self.knobs.dirty_expire_centisecs, self.mapping.dirty());
             }
-            DirtyMemory::Balanced(memory) => {
-                memory.queue.wants_aged(self.mapping.dirty().len());
-                // The flusher is awake now, and asks once more whether too much is dirty.
-                memory.queue.wants_background();
-                memory.wake_flusher();
-            }
+            DirtyMemory::Balanced(memory) => memory.wants_aged(self.mapping.dirty()),
         }
         if self.memory.total() > 0 {
             self.set_age_check(now);
@@ -41,7 +36,7 @@ impl Host {
     pub(super) fn write_back(&mut self, now: Instant) {
         let mut any = false;
         while let Some((pages, file, why)) = self.next_in_bounds(now) {
-            self.note_burst(why);
+            self.note_burst(0, why);
             self.start_write(now, pages.clone(), file, PageWriter::Flusher(why));
             if let DirtyMemory::Stopping(memory) = &mut self.memory {
                 memory.files.took(now, &pages, self.mapping.dirty());
@@ -51,7 +46,7 @@ impl Host {
         if let DirtyMemory::Stopping(memory) = &self.memory
             && memory.flusher.out() == 0
         {
-            self.burst = None;
+            self.bursts[0] = None;
         }
         if any {
             self.out.push(Wish::Waits(self.flusher_is.submitter));
@@ -79,40 +74,55 @@ impl Host {
         Some((pages, file, why))
     }
 
-    /// Since 3.1: the flusher's next write, if it has anything to do.
+    /// Since 3.1: the flushers' next write, if they have anything to do. One goes on until it sleeps or has nothing
+    /// left, and then the next.
     pub(super) fn flush_on(&mut self, now: Instant) {
         if !self.memory.flushes() {
             return;
         }
-        let expire = self.knobs.dirty_expire_centisecs;
-        loop {
-            let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
-            if let Some((pages, file, why)) = memory.queue.next(self.mapping.dirty(), self.mapping.longest()) {
-                if !self.may_write_back(now, &pages) {
-                    self.memory.flusher_sleeps(true);
-                    return self.obey_files(now);
+        for number in 0..self.memory.flushers() {
+            let DirtyMemory::Balanced(memory) = &self.memory else { return };
+            if memory.writes(number) {
+                self.flush_one(now, number);
+                if !self.out.is_empty() {
+                    return;
                 }
-                let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
-                memory.queue.took(&pages);
-                self.note_burst(why);
-                self.start_write(now, pages, file, PageWriter::Flusher(why));
-                return;
-            }
-            memory.wrote_chunk(now);
-            let is_over_background = memory.is_over_background(now);
-            let offer = TurnOffer { is_over_background, chunk: memory.chunk(), old_since: old_since(now, expire) };
-            if !memory.queue.begin(self.mapping.dirty(), &offer) {
-                memory.flusher_rests();
-                self.burst = None;
-                // It sleeps until there is work, and a task that sleeps opens its plug.
-                return self.out.push(Wish::Waits(self.flusher_is.submitter));
             }
         }
     }
 
-    fn note_burst(&mut self, why: FlusherReason) {
-        if self.burst.is_none() {
-            self.burst = Some(why);
+    fn flush_one(&mut self, now: Instant, number: usize) {
+        let expire = self.knobs.dirty_expire_centisecs;
+        loop {
+            let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
+            let queue = &mut memory.flusher(number).queue;
+            if let Some((pages, file, why)) = queue.next(self.mapping.dirty(), self.mapping.longest()) {
+                if !self.may_write_back(now, &pages) {
+                    self.memory.flusher_sleeps(number, true);
+                    return self.obey_files(now);
+                }
+                let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
+                memory.flusher(number).queue.took(&pages);
+                self.note_burst(number, why);
+                self.start_write(now, pages, file, PageWriter::Flusher(why));
+                return;
+            }
+            memory.wrote_chunk(now, number);
+            let is_over_background = memory.is_over_background(now, number);
+            let chunk = memory.chunk(number);
+            let offer = TurnOffer { is_over_background, chunk, old_since: old_since(now, expire) };
+            if !memory.flusher(number).queue.begin(self.mapping.dirty(), &offer) {
+                memory.flusher_rests(number);
+                self.bursts[number] = None;
+                // It sleeps until there is work, and a task that sleeps opens its plug.
+                return self.out.push(Wish::Waits(self.flusher_number(number)));
+            }
+        }
+    }
+
+    fn note_burst(&mut self, flusher: usize, why: FlusherReason) {
+        if self.bursts[flusher].is_none() {
+            self.bursts[flusher] = Some(why);
             match why {
                 FlusherReason::Background => self.report.background_bursts += 1,
                 FlusherReason::Expired => self.report.expired_bursts += 1,

@@ -4,9 +4,14 @@ use blksched::Op;
 use blksched_measure::{Column, Quantity, Table};
 use blksched_workloads::host::{HostReport, PAGE_BYTES, WaitsFor};
 
-/// Both tables; empty if no I/O went through the page cache.
-pub(super) fn tables(host: &HostReport) -> [Table; 2] {
-    [waits(host), pages(host)]
+/// Both tables; empty if no I/O went through the page cache. `dirty_most` is that of each of several disks.
+pub(super) fn tables(host: &HostReport, dirty_most: &[u64], disks: &[String]) -> [Table; 2] {
+    let mut pages = pages(host);
+    for (disk, bytes) in disks.iter().zip(dirty_most).filter(|(_, bytes)| **bytes > 0) {
+        let what = format!("greatest amount dirty for {disk}");
+        pages.row([what.into(), (*bytes).into(), blksched_measure::Cell::Missing]);
+    }
+    [waits(host), pages]
 }
 
 /// What calls waited for, besides the processor.
