@@ -155,13 +155,19 @@ impl Balance {
     }
 
     /// This task made clean pages dirty.
-    pub fn dirtied(&mut self, task: SubmitterId, device: DeviceIndex, pages: u64) {
-        let device = &mut self.devices[device.0];
+    pub fn dirtied(&mut self, task: SubmitterId, at: DeviceIndex, pages: u64) {
+        let device = &mut self.devices[at.0];
         device.dirty += pages;
-        device.most = device.most.max(device.total());
         device.rate.dirtied(pages);
+        let own = device.total();
         self.tasks.entry(task).or_default().dirtied(pages);
-        self.most = self.most.max(self.total());
+        if self.devices.len() == 1 {
+            self.most = self.most.max(own);
+        } else {
+            let most = &mut self.devices[at.0].most;
+            *most = own.max(*most);
+            self.most = self.most.max(self.total());
+        }
     }
 
     /// Dirty pages are on their way to the device.

@@ -135,6 +135,7 @@ impl DirtyMemory {
     }
 
     /// A page became dirty.
+    #[inline]
     pub fn dirtied(&mut self, submitter: SubmitterId, page: u64) {
         match self {
             DirtyMemory::Stopping(memory) => memory.pool.dirtied(PAGE_BYTES),
@@ -143,6 +144,7 @@ impl DirtyMemory {
     }
 
     /// A page of this file is about to become dirty, beside the dirty ones.
+    #[inline]
     pub fn note(&mut self, now: Instant, file: &Pages, dirty: &PageRuns) {
         match self {
             DirtyMemory::Stopping(memory) => memory.files.note(now, file),
@@ -300,6 +302,7 @@ impl BalancedMemory {
         }
     }
 
+    #[inline]
     fn flusher_of(&mut self, page: u64) -> &mut DeviceFlusher {
         let at = self.device_of(page).0;
         &mut self.flushers[at]
@@ -311,10 +314,13 @@ impl BalancedMemory {
     }
 
     /// What a writer to this page does next; `None` if it need not ask yet.
+    #[inline]
     pub fn check(&mut self, now: Instant, submitter: SubmitterId, page: u64) -> Option<Verdict> {
-        if !self.balance.is_due(submitter) {
-            return None;
-        }
+        if self.balance.is_due(submitter) { Some(self.check_now(now, submitter, page)) } else { None }
+    }
+
+    #[inline(never)]
+    fn check_now(&mut self, now: Instant, submitter: SubmitterId, page: u64) -> Verdict {
         let task = DirtyingTask { submitter, is_real_time: self.is_real_time };
         let device = self.device_of(page);
         let answer = self.balance.check(now, task, device);
@@ -322,7 +328,7 @@ impl BalancedMemory {
             self.flushers[device.0].queue.wants_background();
             self.wake_flusher(device.0);
         }
-        Some(answer.verdict)
+        answer.verdict
     }
 
     /// It is time to look for old files.

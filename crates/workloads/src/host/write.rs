@@ -64,6 +64,7 @@ impl Host {
         }
     }
 
+    #[inline]
     pub(super) fn dirty_page(&mut self, now: Instant, id: OpId, page: u64, file: &OpenFile, state: Option<PageState>) {
         self.report.dirtied += 1;
         let by = self.ops[id].who().submitter;
@@ -83,6 +84,7 @@ impl Host {
 
     /// Since 3.1: a writer that has dirtied enough asks at the beginning of each piece whether it may go on. True if it
     /// sleeps.
+    #[inline]
     pub(super) fn sleeps_for_debt(&mut self, now: Instant, id: OpId, piece: u64) -> bool {
         let DirtyMemory::Balanced(memory) = &mut self.memory else { return false };
         let op = &mut self.ops[id];
