@@ -5,6 +5,7 @@ pub(crate) mod files;
 mod inside;
 mod listed;
 mod on_disk;
+pub(crate) mod stacked;
 pub(crate) mod texts;
 pub(crate) mod traces;
 mod turns;

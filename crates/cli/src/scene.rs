@@ -7,7 +7,7 @@ use blksched::Span;
 use blksched::tunables::{Knob, Tunables};
 use blksched_disks::Attached;
 pub(crate) use blksched_lab::scene::some_time;
-use blksched_lab::scene::{BY_DEVICE, DiskDirt, HostSettings, Tails, attached};
+use blksched_lab::scene::{BY_DEVICE, DiskDirt, HostSettings, StackFrom, Tails, attached};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_text::name_of_path;
@@ -91,6 +91,11 @@ pub(crate) struct SceneArguments {
     /// several schedulers are named, or the first]
     #[arg(long, value_name = "DISK")]
     pub(crate) vary: Option<String>,
+    /// Where stacked devices come from that --disk does not describe: only from recordings, or also, by auto, from this
+    /// machine: a volume or array that the jobs use, or that --disk names, is as it is here (docs/stack.md)
+    #[arg(long, value_name = "words|auto", value_enum, default_value_t = StackWordsFrom::Words)]
+    #[arg(hide_default_value = true)]
+    pub(crate) stack: StackWordsFrom,
     /// Load and check everything, but run nothing
     #[arg(long)]
     pub(crate) parse_only: bool,
@@ -121,6 +126,7 @@ impl SceneArguments {
             host: self.host.clone(),
             fs: self.fs,
             vary: self.vary.clone(),
+            stack: self.stack.into(),
         }
     }
 }
@@ -171,6 +177,24 @@ impl From<TailsWord> for Tails {
         match tails {
             TailsWord::On => Tails::On,
             TailsWord::Off => Tails::Off,
+        }
+    }
+}
+
+/// Where stacked devices come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StackWordsFrom {
+    /// From words and recordings.
+    Words,
+    /// From this machine, too.
+    Auto,
+}
+
+impl From<StackWordsFrom> for StackFrom {
+    fn from(from: StackWordsFrom) -> StackFrom {
+        match from {
+            StackWordsFrom::Words => StackFrom::Words,
+            StackWordsFrom::Auto => StackFrom::Machine,
         }
     }
 }

@@ -59,6 +59,15 @@ pub trait Files {
         None
     }
 
+    /// What this machine's block device of this name lies on, if it is stacked: itself and all stacked devices below it,
+    /// each with its members in the words of `--disk`; `None` if it is not, or there is no such device.
+    ///
+    /// # Errors
+    /// If the kernel says too little of one, or it is of no known kind.
+    fn stack(&self, _name: &str) -> Option<Result<Vec<(String, String)>, String>> {
+        None
+    }
+
     /// What earlier predictions on this very disk came to, as a phrase; `None` if nothing is known.
     fn validated(&self, _disk: &str) -> Option<String> {
         None

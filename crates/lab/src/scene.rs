@@ -10,6 +10,7 @@ mod host;
 mod reading;
 mod settings;
 mod stack;
+mod stack_found;
 mod stage;
 mod trace;
 mod usual;
@@ -75,6 +76,18 @@ pub struct Scene {
     /// Of several disks, the one whose schedulers are compared; `None`: the one for which several are named, or the
     /// first.
     pub vary: Option<String>,
+    /// Where stacked devices come from that were not described.
+    pub stack: StackFrom,
+}
+
+/// Where stacked devices come from that were not described.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StackFrom {
+    /// From descriptions and recordings alone: a device of which nobody says what is below it is a disk.
+    #[default]
+    Words,
+    /// Also from this machine, for the devices of it that jobs or the disk's name mean.
+    Machine,
 }
 
 /// Whether a disk's times vary as its file says.
@@ -114,6 +127,7 @@ impl Scene {
             host: HostSettings::default(),
             fs: None,
             vary: None,
+            stack: StackFrom::Words,
         }
     }
 }

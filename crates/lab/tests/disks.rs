@@ -42,9 +42,10 @@ fn what_was_not_said_is_told() {
 }
 
 #[test]
-fn that_buffered_writers_to_two_disks_share_one_flusher_is_told_and_only_then() {
+fn that_buffered_writers_to_two_disks_share_one_memory_is_told_and_only_then() {
     let both = TWO.replace("direct=1\n", "").replace("rw=randread", "rw=randwrite");
-    let is_told = |jobs: &str| stage(jobs, "auto").unwrap().notes().iter().any(|note| note.contains("one flusher"));
+    let is_told =
+        |jobs: &str| stage(jobs, "auto").unwrap().notes().iter().any(|note| note.contains("share one memory"));
     assert!(is_told(&both) && !is_told(TWO) && !is_told(&TWO.replace("direct=1\n", "")));
 }
 

@@ -1,8 +1,10 @@
 //! Stacked devices by their words: what is above what, and whose schedulers are compared.
 
 use blksched::{Catalogue, Span};
-use blksched_lab::scene::Stage;
-use blksched_lab::{Comparison, NoFiles, Scene};
+use blksched_lab::guess::{Bus, Fact, Facts, Turning};
+use blksched_lab::scene::{StackFrom, Stage, Trace, Word};
+use blksched_lab::{Comparison, Error, Files, NoFiles, Scene};
+use blksched_simulate::recording::{Named, in_memory};
 use blksched_workloads::host::fs::FsKind;
 
 const JOBS: &str = "[global]\ndirect=1\nbs=4k\n[reader]\nfilename=/dev/md0\nrw=randread\n\
@@ -160,4 +162,108 @@ fn what_may_be_dirty_is_said_for_what_jobs_see() {
     assert_eq!(limits("sdb=usb-stick", "sdb:max_bytes=8m", one).unwrap().1, 8 << 20, "the only disk is the host's");
     let unnamed = limits("usb-stick", "sdc:max_bytes=8m", "[a]\nrw=write\nsize=1m\n").unwrap_err();
     assert!(unnamed.contains("this run has one disk, without a name"), "{unnamed}");
+}
+
+/// A machine on which md0 is RAID 1 of two SSDs.
+struct Machine;
+
+impl Files for Machine {
+    fn stack(&self, name: &str) -> Option<Result<Vec<(String, String)>, String>> {
+        let md0 = || vec![("md0".to_owned(), "md-raid1:sda+sdb".to_owned())];
+        match name.strip_prefix("/dev/").unwrap_or(name) {
+            "md0" | "disk/by-id/array" => Some(Ok(md0())),
+            "dm-7" => Some(Err("sysfs does not say what it is".to_owned())),
+            _ => None,
+        }
+    }
+
+    fn device(&self, name: &str) -> Option<Facts> {
+        let fact = |value| Some(Fact { value, from: "x".to_owned() });
+        let turning = Some(Fact { value: Turning::No, from: "x".to_owned() });
+        ["sda", "sdb"].contains(&name).then(|| Facts {
+            bus: fact(Bus::Sata { gbits: None }),
+            turning,
+            ..Facts::default()
+        })
+    }
+
+    fn text(&self, name: &str) -> Result<String, String> {
+        match name {
+            "array.toml" => Ok("[stack.md0]\nkind = \"md-raid0\"\nmembers = [\"ssd\", \"ssd\"]\n".to_owned()),
+            "wrong.toml" => Ok("[stack]\nkind = \"md-riad0\"\nmembers = [\"ssd\", \"ssd\"]\n".to_owned()),
+            _ => Err("there is no such file".to_owned()),
+        }
+    }
+
+    fn open(&self, _: &str) -> Result<Vec<Named>, String> {
+        let path = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sdb";
+        let mut text = format!(
+            "# blksched record 1\n# kernel 6.18.1\n# device 9,0 name=md0 stack=md-raid1:sdb+nvme0n1\n\
+             # member 8,16 name=sdb rotational=1 path={path}\n# member 259,0 name=nvme0n1 rotational=0\n# tracer: nop\n"
+        );
+        for nth in 0..200_u64 {
+            let place = nth * 7919 % 100_000 * 8;
+            text += &format!(" a-7 [001] d.... 12.{nth:03}007: block_bio_queue: 9,0 R {place} + 8 [a]\n");
+            text += &format!(" a-7 [001] d.... 12.{nth:03}907: block_rq_complete: 9,0 R () {place} + 8 [0]\n");
+        }
+        Ok(vec![in_memory("md0.trace", text.into_bytes())])
+    }
+
+    fn word(&self, name: &str, typed: bool) -> Result<Word, Error> {
+        match name {
+            "md0.trace" => Ok(Word::Trace(Trace::of(name, ""))),
+            _ => NoFiles.word(name, typed),
+        }
+    }
+}
+
+#[test]
+fn devices_of_this_machine_are_stacked_as_they_are_here() {
+    let of = |jobs: &str, disk: &str| {
+        let scene = Scene { stack: StackFrom::Machine, ..Scene::of_jobs("md.fio", jobs, disk) };
+        let stage = Stage::load(&scene, &Machine).map_err(|error| error.to_string())?;
+        Ok::<_, String>((stage.on_what(), stage.among.names().join(" "), stage.notes().join("\n")))
+    };
+    let (on, names, notes) = of(JOBS, "auto").unwrap();
+    assert_eq!((on.as_str(), names.as_str()), ("md0=md-raid1:sda+sdb", "sda sdb"));
+    assert!(notes.contains("as stacked on this machine: --disk md0=md-raid1:sda+sdb,sda=sda,sdb=sdb"), "{notes}");
+    let files = "[a]\nrw=read\nsize=1m\ndirectory=/mnt\n";
+    assert_eq!(of(files, "md0").unwrap().1, "sda sdb");
+    let by_link = JOBS.replace("/dev/md0p1", "/dev/md0").replace("/dev/md0", "/dev/disk/by-id/array");
+    assert_eq!(of(&by_link, "auto").unwrap().0, "disk/by-id/array=md-raid1:sda+sdb");
+    let nothing = of(files, "auto").unwrap_err();
+    assert!(
+        nothing.contains("--stack auto: nothing is stacked on this machine: the load names no device"),
+        "{nothing}"
+    );
+    let unknown = of(&JOBS.replace("md0p1", "md0").replace("md0", "dm-7"), "auto").unwrap_err();
+    assert!(unknown.contains("--stack auto: /dev/dm-7: sysfs does not say what it is"), "{unknown}");
+}
+
+#[test]
+fn a_recording_of_a_stacked_device_is_replayed_on_one_like_it() {
+    let load = |disk: &str| {
+        let scene = Scene { time: Some(Span::from_ms(100)), ..Scene::of("md0.trace", disk, 1) };
+        (Stage::load(&scene, &Machine).unwrap(), scene)
+    };
+    let (stage, scene) = load("auto");
+    let shown = "md0=md-raid1:sdb+nvme0n1";
+    assert_eq!((stage.on_what().as_str(), stage.among.names().join(" ")), (shown, "sdb nvme0n1".to_owned()));
+    let notes = stage.notes().join("\n");
+    assert!(notes.contains("--disk md0=md-raid1:sdb+nvme0n1,sdb=hdd-7200,nvme0n1=nvme-ssd"), "{notes}");
+    let contender = stage.one_contender(None, &scene, &Catalogue::builtin()).unwrap();
+    let found = stage.trial(&scene, &contender, Span::from_secs(2)).simulate().unwrap();
+    assert!(found.requests >= 200 && found.beside[0].requests > 0, "{} {}", found.requests, found.beside[0].requests);
+    assert_eq!(load("hdd-7200").0.on_what(), "hdd-7200", "the user's word counts");
+}
+
+#[test]
+fn a_file_describes_what_is_stacked() {
+    let of = |disk: &str| {
+        let scene = Scene::of_jobs("md.fio", JOBS, disk);
+        Stage::load(&scene, &Machine).map(|stage| stage.on_what()).map_err(|error| error.to_string())
+    };
+    assert_eq!(of("array.toml").unwrap(), "md0=md-raid0:ssd+ssd");
+    let wrong = of("wrong.toml").unwrap_err();
+    assert!(wrong.contains("wrong.toml:2:8: no stacked device is called `md-riad0`"), "{wrong}");
 }

@@ -29,7 +29,7 @@ use std::io::{Cursor, Read};
 use blksched::{Op, Span};
 use blksched_measure::Work;
 use blksched_traces::machine::{Device, Machine};
-use blksched_workloads::replay::{Builder, Recording};
+use blksched_workloads::replay::{Builder, Recording, TraceAction};
 
 pub use events::Begins;
 pub use filter::{Devices, Filter, KEYS};
@@ -109,7 +109,14 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let is_each = reading.filter.device == Devices::Each;
     let (mut builder, mut info, mut each) =
         (Builder::keeping(reading.most_memory), Info::default(), BTreeMap::<_, Info>::new());
+    let header = stream.machine().cloned();
+    let again = header.as_ref().filter(|_| reading.filter.device == Devices::Only).map(Machine::passed_again);
+    let (again, mut seen_again) = (again.unwrap_or_default(), 0_u64);
     stream.each(|event| {
+        if again.contains(&event.device) {
+            seen_again += u64::from(event.what == TraceAction::Queue);
+            return Ok(());
+        }
         info.count(event);
         let own = is_each && (each.len() < MOST_DISKS || each.contains_key(&event.device));
         let mut own = own.then(|| each.entry(event.device).or_default());
@@ -149,8 +156,11 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let each = each.into_iter().filter(|(device, _)| counts.contains_key(device)).map(of).collect();
     let machine = device.and_then(|device| machine(*device));
     let counts = if is_each { BTreeMap::new() } else { counts };
-    let notes = notes(&stream, &counts).into_iter().chain(info.doubts()).collect();
-    Ok(Recorded { machine, recording, notes, fitness, took: took(&info), name, each })
+    let same = (seen_again > 0).then(|| {
+        format!("{seen_again} I/Os of devices below a recorded one are parts of what it got, and are not counted again")
+    });
+    let notes = notes(&stream, &counts).into_iter().chain(same).chain(info.doubts()).collect();
+    Ok(Recorded { machine, header, recording, notes, fitness, took: took(&info), name, each })
 }
 
 /// One of a machine's devices, with the machine's kernel as one more of its words.
@@ -174,6 +184,8 @@ pub struct Recorded {
     pub recording: Recording,
     /// What is known of the device it was recorded on.
     pub machine: Option<Device>,
+    /// All that its header says of the machine, if it has one.
+    pub header: Option<Machine>,
     /// Whether it can support a verdict about queueing.
     pub fitness: Fitness,
     /// How long reads and writes took, as far as the trace tells.
@@ -265,7 +277,7 @@ pub fn in_memory(name: &str, bytes: Vec<u8>) -> Named {
 mod tests {
     use blksched::author::Waiter;
     use blksched::{Class, Durability, Hints, Op, Priority};
-    use blksched_workloads::replay::{TraceAction, TraceEvent};
+    use blksched_workloads::replay::TraceEvent;
 
     use super::*;
 
@@ -318,6 +330,21 @@ mod tests {
         let without = of("text", text.replace("block_bio_queue", "block_other").as_bytes()).unwrap();
         assert_eq!(without.recording.ios(), 1);
         assert!(without.notes[0].contains("no block_bio_queue"), "{:?}", without.notes);
+    }
+
+    #[test]
+    fn a_bio_that_passes_several_recorded_devices_is_one() {
+        let text = "# blksched record 1\n# device 9,0 name=md0 stack=md-raid1:sda+sdb\n# device 8,0 name=sda\n\
+                    # member 8,16 name=sdb\n# tracer: nop\n\
+                    a-7 [001] d.... 12.000007: block_bio_queue: 9,0 WS 100 + 8 [a]\n\
+                    a-7 [001] d.... 12.000008: block_bio_queue: 8,0 WS 2148 + 8 [a]\n";
+        let recorded = of("text", text.as_bytes()).unwrap();
+        assert_eq!((recorded.recording.ios(), recorded.machine.unwrap().word("name")), (1, Some("md0")));
+        assert!(recorded.notes[0].starts_with("1 I/Os of devices below a recorded one"), "{:?}", recorded.notes);
+        let mut of_member = Reading::default();
+        of_member.filter.take("device", "8,0").unwrap();
+        let member = recording(vec![in_memory("x", text.as_bytes().to_vec())], &of_member).unwrap();
+        assert_eq!((member.recording.ios(), member.machine.unwrap().word("name")), (1, Some("sda")));
     }
 
     #[test]

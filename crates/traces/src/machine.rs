@@ -6,12 +6,17 @@
 //! # priorities recorded
 //! # groups not recorded
 //! # device 8,0 name=sda scheduler=mq-deadline rotational=1 nr_requests=64 knobs=fifo_batch:16,front_merges:1
+//! # device 9,0 name=md0 stack=md-raid1:sdb+sdc
+//! # member 8,16 name=sdb scheduler=none rotational=0
 //! ```
+//!
+//! `stack` is what a device lies on, in the words of `--disk`; what is below a device and was not recorded itself is a
+//! member.
 //!
 //! A device's words are named after the files of its folder in sysfs: `queue/…`, `device/queue_depth`, `device/model`
 //! (blanks as `_`), and `knobs` those of `queue/iosched`. Files that sysfs does not have are left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// The first line.
@@ -26,6 +31,8 @@ pub struct Machine {
     pub priorities: bool,
     /// Its recorded devices, by major and minor.
     pub devices: BTreeMap<(u32, u32), Device>,
+    /// Devices below those that were not recorded themselves.
+    pub members: BTreeMap<(u32, u32), Device>,
 }
 
 /// A device: the contents of its files in sysfs.
@@ -54,8 +61,9 @@ impl fmt::Display for Machine {
         let told = |whether| if whether { "recorded" } else { "not recorded" };
         writeln!(f, "{FIRST}\n# kernel {}", self.kernel)?;
         writeln!(f, "# priorities {}\n# groups not recorded", told(self.priorities))?;
-        for ((major, minor), device) in &self.devices {
-            write!(f, "# device {major},{minor}")?;
+        let devices = self.devices.iter().map(|device| ("device", device));
+        for (what, ((major, minor), device)) in devices.chain(self.members.iter().map(|member| ("member", member))) {
+            write!(f, "# {what} {major},{minor}")?;
             for (name, value) in &device.words {
                 write!(f, " {name}={}", value.replace(char::is_whitespace, "_"))?;
             }
@@ -70,6 +78,40 @@ impl fmt::Display for Machine {
 }
 
 impl Machine {
+    /// A device, or a member of one, by its name.
+    pub fn called(&self, name: &str) -> Option<(&(u32, u32), &Device)> {
+        self.devices.iter().chain(&self.members).find(|(_, device)| device.word("name") == Some(name))
+    }
+
+    /// The stacked devices from this one down, each with what it lies on in the words of `--disk`; and the disks at the
+    /// bottom. Nothing if it lies on none.
+    pub fn stack_of(&self, device: &Device) -> (Vec<(String, String)>, Vec<String>) {
+        let (mut stacked, mut disks) = (Vec::new(), Vec::new());
+        let mut below: Vec<String> = device.word("name").map(str::to_owned).into_iter().collect();
+        while let Some(name) = below.pop() {
+            let is_known = stacked.iter().any(|(known, _)| *known == name) || disks.contains(&name);
+            match self.called(&name).and_then(|(_, device)| device.word("stack")) {
+                _ if is_known => {}
+                Some(word) => {
+                    stacked.push((name, word.to_owned()));
+                    below.extend(members(word).into_iter().rev().map(str::to_owned));
+                }
+                None => disks.push(name),
+            }
+        }
+        if stacked.is_empty() { Default::default() } else { (stacked, disks) }
+    }
+
+    /// The recorded devices whose I/Os are parts of what another recorded device got: a bio is one bio, however many
+    /// devices it passes.
+    pub fn passed_again(&self) -> BTreeSet<(u32, u32)> {
+        let all = self.devices.values().flat_map(|device| {
+            let (stacked, disks) = self.stack_of(device);
+            stacked.into_iter().map(|(name, _)| name).skip(1).chain(disks).collect::<Vec<_>>()
+        });
+        all.filter_map(|name| self.called(&name).map(|(number, _)| *number)).collect()
+    }
+
     /// Reads the description at a text's beginning; `None` if there is none. Unknown lines are skipped, since a later
     /// version may have more.
     pub fn read(beginning: &str) -> Option<Machine> {
@@ -84,11 +126,18 @@ impl Machine {
                 "kernel" => machine.kernel = rest.trim().to_owned(),
                 "priorities" => machine.priorities = rest.trim() == "recorded",
                 "device" => machine.devices.extend(device(rest)),
+                "member" => machine.members.extend(device(rest)),
                 _ => {}
             }
         }
         Some(machine)
     }
+}
+
+/// The members in `md-raid1:sda+sdb,chunk=64k`.
+fn members(word: &str) -> Vec<&str> {
+    let members = word.split(',').next().and_then(|word| word.split_once(':')).map_or("", |(_, members)| members);
+    members.split('+').filter(|member| !member.is_empty()).collect()
 }
 
 fn device(text: &str) -> Option<((u32, u32), Device)> {
@@ -116,11 +165,28 @@ mod tests {
         let words = pairs(&[("name", "sda"), ("scheduler", "mq-deadline"), ("nr_requests", "64")]);
         let device = Device { words, knobs: pairs(&[("fifo_batch", "16"), ("read_expire", "500")]) };
         let devices = BTreeMap::from([((8, 0), device)]);
-        let machine = Machine { kernel: "6.18.44".to_owned(), priorities: true, devices };
+        let machine = Machine { kernel: "6.18.44".to_owned(), priorities: true, devices, ..Machine::default() };
         let text = format!("{machine}# tracer: nop\na-1 [0] d.... 1.000000: x: y\n");
         assert_eq!(Machine::read(&text), Some(machine.clone()));
         assert_eq!(machine.devices[&(8, 0)].number("nr_requests"), Some(64));
         assert_eq!(machine.devices[&(8, 0)].number("scheduler"), None);
+    }
+
+    #[test]
+    fn what_lies_below_a_recorded_device_is_told_and_its_ios_are_the_same_ones() {
+        let text = "# blksched record 1\n# device 253,0 name=dm-0 stack=crypt:md0\n# device 8,0 name=sda rotational=0\n\
+                    # device 8,32 name=sdc\n# member 9,0 name=md0 stack=md-raid1:sda+sdb,priority=lost\n\
+                    # member 8,16 name=sdb\n";
+        let machine = Machine::read(text).unwrap();
+        assert_eq!(Machine::read(&machine.to_string()), Some(machine.clone()));
+        let (stacked, disks) = machine.stack_of(&machine.devices[&(253, 0)]);
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(stacked, [pair("dm-0", "crypt:md0"), pair("md0", "md-raid1:sda+sdb,priority=lost")]);
+        assert_eq!(disks, ["sda", "sdb"]);
+        assert_eq!(machine.stack_of(&machine.devices[&(8, 32)]), Default::default());
+        assert_eq!(machine.passed_again().into_iter().collect::<Vec<_>>(), [(8, 0), (8, 16), (9, 0)]);
+        let circle = Machine::read("# blksched record 1\n# device 9,0 name=md0 stack=lvm:md0\n").unwrap();
+        assert_eq!(circle.stack_of(&circle.devices[&(9, 0)]).1, Vec::<String>::new());
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub(super) fn facts(blocks: &Path, name: &str) -> Option<Facts> {
 }
 
 /// The whole disk's directory, where symbolic links end; a partition's is in its disk's.
-fn disk(blocks: &Path, name: &str) -> Option<PathBuf> {
+pub(super) fn disk(blocks: &Path, name: &str) -> Option<PathBuf> {
     let name = match name.strip_prefix("/dev/") {
         // A link, as in /dev/disk/by-id.
         Some(short) => {

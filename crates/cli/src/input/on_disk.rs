@@ -54,6 +54,10 @@ impl Files for OnDisk {
         device::facts(Path::new("/sys/class/block"), name)
     }
 
+    fn stack(&self, name: &str) -> Option<Result<Vec<(String, String)>, String>> {
+        super::stacked::stack(Path::new("/sys/class/block"), name)
+    }
+
     #[cfg(all(feature = "pictures", target_os = "linux"))]
     fn validated(&self, disk: &str) -> Option<String> {
         crate::validate::sentence(disk)

@@ -7,6 +7,8 @@ use std::path::Path;
 use blksched_text::did_you_mean;
 use blksched_traces::machine::{Device, Machine};
 
+use crate::input::stacked;
+
 /// Files of a disk's directory in sysfs that a simulation can use or a reader wants to know.
 pub(super) const WORDS: [(&str, &str); 10] = [
     ("model", "device/model"),
@@ -29,7 +31,37 @@ pub(crate) fn read(root: &Path, names: &[String]) -> Result<Machine, String> {
         let (number, device) = device(root, name.strip_prefix("/dev/").unwrap_or(name))?;
         devices.insert(number, device);
     }
-    Ok(Machine { priorities: has_priorities(&kernel), kernel, devices })
+    let mut machine = Machine { priorities: has_priorities(&kernel), kernel, devices, ..Machine::default() };
+    add_stacks(root, &mut machine);
+    Ok(machine)
+}
+
+/// Adds what the devices lie on, and what is known of that. What sysfs does not tell is left out, and said.
+fn add_stacks(root: &Path, machine: &mut Machine) {
+    let names: Vec<String> =
+        machine.devices.values().filter_map(|device| device.word("name").map(str::to_owned)).collect();
+    for name in names {
+        let found = match stacked::stack(&root.join("sys/class/block"), &name) {
+            Some(Ok(found)) => found,
+            Some(Err(why)) => {
+                crate::output::warn(&format!("{name} is recorded without what it lies on: {why}"));
+                continue;
+            }
+            None => continue,
+        };
+        for (name, word) in found {
+            for member in stacked::members(&word) {
+                if machine.called(member).is_none()
+                    && let Ok((number, below)) = device(root, member)
+                {
+                    machine.members.insert(number, below);
+                }
+            }
+            let all = machine.devices.values_mut().chain(machine.members.values_mut());
+            let own = all.filter(|device| device.word("name") == Some(&name));
+            own.for_each(|device| _ = device.words.insert("stack".to_owned(), word.clone()));
+        }
+    }
 }
 
 /// Whether the kernel traces a request's priority: since 6.7.
@@ -124,6 +156,25 @@ mod tests {
         let error = read(&root, &["sdaa".to_owned()]).unwrap_err();
         assert!(error.contains("did you mean `sda`?"), "{error}");
         fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_stacked_device_comes_with_what_it_lies_on() {
+        let (root, blocks) = stacked::tests::sysfs();
+        let (sys, block) = (root.path("sys"), root.path("sys/block"));
+        fs::create_dir_all(&sys).unwrap();
+        std::os::unix::fs::symlink(blocks.parent().unwrap(), sys.join("class")).unwrap();
+        std::os::unix::fs::symlink(&blocks, &block).unwrap();
+        for (disk, number) in [("dm-0", "253:0"), ("md0", "9:0")] {
+            fs::write(blocks.join(disk).join("dev"), number).unwrap();
+        }
+        let machine = read(&root, &["dm-0".to_owned()]).unwrap();
+        let (stacked, disks) = machine.stack_of(&machine.devices[&(253, 0)]);
+        assert_eq!(
+            (stacked.len(), stacked[1].1.as_str(), disks),
+            (2, "md-raid1:sdb+sda", vec!["sdb".into(), "sda".into()])
+        );
+        assert_eq!(machine.members.len(), 3);
     }
 
     #[test]

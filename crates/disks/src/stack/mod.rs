@@ -10,12 +10,14 @@
 //! caches (bcache, dm-cache) and zoned disks: [`NOT_MODELLED`] says what is wrong with each.
 
 mod crypt;
+mod file;
 mod map;
 mod not_modelled;
 mod volume;
 mod words;
 
 pub use crypt::CryptSpec;
+pub use file::stack_file;
 pub use map::{MemberPlace, StackLayout, StackMap};
 pub use not_modelled::NOT_MODELLED;
 pub use volume::{Below, Volume};

@@ -105,6 +105,11 @@ pub fn stack_word(text: &str) -> Option<Result<StackedWord, DiskError>> {
     is_meant.then(|| read(text).map_err(DiskError::from))
 }
 
+/// The words for all kinds.
+pub(super) fn kinds() -> impl Iterator<Item = &'static str> {
+    KINDS.into_iter().map(|(name, _)| name)
+}
+
 fn kind(head: &str) -> Option<(&'static str, StackLayout)> {
     KINDS.into_iter().find(|(name, _)| *name == head)
 }

@@ -70,6 +70,8 @@ pub struct Among {
     pub above: Vec<(String, u16)>,
     /// What jobs see, in words, if any of it is stacked.
     pub shown: Option<String>,
+    /// Where the disks come from, if the user did not say them.
+    pub told: Option<String>,
     /// The others.
     pub others: Vec<OtherStage>,
     /// What may be dirty for single devices, by their first sector.

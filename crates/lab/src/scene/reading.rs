@@ -9,7 +9,7 @@ use blksched_simulate::recording::{Begins, Damage, Devices, Format, KEYS, Readin
 use blksched_text::{did_you_mean, nearest};
 use blksched_traces::blkparse::Layout;
 use blksched_traces::columns::Spec;
-use blksched_traces::machine::Device;
+use blksched_traces::machine::{Device, Machine};
 use blksched_traces::presets::{Preset, presets};
 use blksched_workloads::replay::{PARAMETERS, Recording, Replay};
 
@@ -74,9 +74,9 @@ impl Trace {
         let replay = self.replay(&rest, Arc::new(recorded.recording))?;
         let fitness = recorded.fitness.to_string();
         let notes = self.told(&fitness, &recorded.notes);
-        let (machine, took) = (recorded.machine, recorded.took);
+        let (machine, header, took) = (recorded.machine, recorded.header, recorded.took);
         let unranked = (!recorded.fitness.ranks()).then_some(fitness);
-        Ok(Loaded { replay, notes, machine, took, unranked, device: Vec::new() })
+        Ok(Loaded { replay, notes, machine, header, took, unranked, device: Vec::new() })
     }
 
     /// Loads each of its devices likewise.
@@ -91,7 +91,7 @@ impl Trace {
             let fitness = of.fitness.to_string();
             let notes = self.told(&fitness, &recorded.notes);
             let unranked = (!of.fitness.ranks()).then_some(fitness);
-            Some(Loaded { replay, notes, machine: of.machine, took: of.took, unranked, device })
+            Some(Loaded { replay, notes, machine: of.machine, header: None, took: of.took, unranked, device })
         });
         Ok(each.collect())
     }
@@ -117,6 +117,8 @@ pub(super) struct Loaded {
     pub(super) notes: Vec<String>,
     /// What is known of the device it was recorded on.
     pub(super) machine: Option<Device>,
+    /// What is known of all devices of its machine, if it is one trace of one device.
+    pub(super) header: Option<Machine>,
     /// How long its I/Os took, as far as the trace tells.
     pub(super) took: Vec<(Work, Took)>,
     /// Why it cannot rank schedulers, if it cannot.

@@ -16,6 +16,7 @@ use super::default::{PRESENT, kernel_default_of};
 use super::disks::{self, Among, Chosen, DiskNames, OtherStage};
 use super::found::FoundDisk;
 use super::stack::{self, DiskBelow, Laid};
+use super::stack_found::{self, DiskWords};
 use super::workload::Workload;
 use crate::error::Error;
 use crate::files::Files;
@@ -77,7 +78,8 @@ impl Stage {
         scene: &Scene,
         files: &dyn Files,
     ) -> Result<Stage, Error> {
-        let asked = disks::asked(&disk_name, &workload)?;
+        let DiskWords { said, told } = stack_found::in_words(disk_name, &workload, scene, files)?;
+        let asked = disks::asked(&said, &workload)?;
         let Laid { leaves, volumes, places, shown, above } = stack::laid(&asked, &workload, scene, files)?;
         let mut leaves = leaves.into_iter();
         let DiskBelow { name, top, first, found } = leaves.next().expect("a run has a disk");
@@ -85,7 +87,7 @@ impl Stage {
         let others = (1..).zip(leaves).map(|(place, leaf)| OtherStage::of(leaf, place, scene, files));
         let others = others.collect::<Result<Vec<_>, _>>()?;
         let dirty_limits = scene.host.dirty_limits(&places, others.iter().map(|other| &*other.name).chain([&*name]))?;
-        let among = Among { name, top, first, volumes, shown, above, others, dirty_limits, ..Among::default() };
+        let among = Among { name, top, first, volumes, shown, above, others, dirty_limits, told, ..Among::default() };
         let mut plan = workload.plan(&places)?;
         plan.member = among.member();
         let plan = Arc::new(plan);
@@ -309,6 +311,7 @@ impl Stage {
         let keeps = |other: &&OtherStage| other.is_named || !self.among.is_fellow(other);
         let others: Vec<&OtherStage> = self.among.others.iter().filter(keeps).collect();
         let mut notes: Vec<String> = self.raw_below_files().into_iter().collect();
+        notes.extend(self.among.told.clone());
         notes.extend(self.among.stack_note());
         if let Some(OtherStage { name: other, .. }) = others.first() {
             let name = &self.among.name;

@@ -7,6 +7,7 @@
 //! its description says, here to a virtual machine.
 
 use blksched_disks::Attached;
+use blksched_traces::machine::Device;
 
 use super::settings::attached;
 use super::workload::Workload;
@@ -92,6 +93,18 @@ impl WhichDisk {
             }
         };
         Ok(WhichDisk { name: name.to_owned(), attached, note: Some(note) })
+    }
+
+    /// A disk of which a recording's header tells.
+    pub(super) fn recorded(device: &Device) -> WhichDisk {
+        let name = device.word("name").unwrap_or_default();
+        let found = WhichDisk::here(name, &Facts::of_recorded(device));
+        // Its name decides if the header says too little.
+        found.unwrap_or_else(|_| {
+            let kind = NAMES.iter().find(|(begin, ..)| name.starts_with(begin));
+            let (preset, attached) = kind.map_or((DEFAULT_DISK, None), |(_, preset, attached)| (*preset, *attached));
+            WhichDisk { attached, ..WhichDisk::plain(preset) }
+        })
     }
 
     /// A disk of this machine.

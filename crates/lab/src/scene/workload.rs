@@ -4,7 +4,7 @@
 use blksched_measure::Work;
 use blksched_measure::fio_json::FioResult;
 use blksched_simulate::recording::Took;
-use blksched_traces::machine::Device;
+use blksched_traces::machine::{Device, Machine};
 use blksched_workloads::fio::{Host, JobFile, Note, Text};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::host::fs::FsKind;
@@ -37,6 +37,8 @@ pub struct Workload {
     told: Vec<String>,
     /// What is known of the device on which a trace was recorded: it provides defaults.
     pub machine: Option<Device>,
+    /// What its header says of all devices.
+    pub header: Option<Machine>,
     /// How long I/Os took, if the load is a single trace that tells.
     pub took: Vec<(Work, Took)>,
     /// What fio measured, if the load is its result alone.
@@ -93,6 +95,7 @@ impl Workload {
         let of_traces = loaded.iter().flat_map(|trace| trace.notes.iter().cloned());
         let told = scene.typed.notes.iter().cloned().chain(found).chain(of_traces).collect();
         let machine = loaded.iter().find_map(|trace| trace.machine.clone());
+        let header = loaded.iter().find_map(|trace| trace.header.clone());
         let unranked = loaded.iter().find_map(|trace| trace.unranked.clone());
         let took = match (&loaded[..], &file, programs.is_empty()) {
             ([alone], None, true) => alone.took.clone(),
@@ -103,7 +106,21 @@ impl Workload {
         let measured = results.into_iter().flatten().next().filter(|_| alone);
         let replays = loaded.into_iter().map(|trace| trace.replay).collect();
         let (host, fs, device) = (scene.host.memory, scene.fs, Vec::new());
-        Ok(Workload { name, file, programs, replays, told, machine, took, measured, unranked, host, fs, device })
+        Ok(Workload {
+            name,
+            file,
+            programs,
+            replays,
+            told,
+            machine,
+            header,
+            took,
+            measured,
+            unranked,
+            host,
+            fs,
+            device,
+        })
     }
 
     /// One workload for each disk: a single one, unless it is a trace each of whose devices becomes a disk.
@@ -130,10 +147,10 @@ impl Workload {
 
     /// A workload that consists of a trace, or of one of its devices.
     fn of(name: String, loaded: Loaded, scene: &Scene) -> Workload {
-        let Loaded { replay, notes, machine, took, unranked, device } = loaded;
+        let Loaded { replay, notes, machine, header, took, unranked, device } = loaded;
         let (file, programs, replays, told) = (None, Vec::new(), vec![replay], notes);
         let (measured, host, fs) = (None, scene.host.memory, scene.fs);
-        Workload { name, file, programs, replays, told, machine, took, measured, unranked, host, fs, device }
+        Workload { name, file, programs, replays, told, machine, header, took, measured, unranked, host, fs, device }
     }
 
     /// Whether there are programs or traces, which name no files.

@@ -1,0 +1,113 @@
+//! What lies below a device, where the user did not say it: from a recording's header, from this machine's kernel, or
+//! from a file.
+//!
+//! **Rule** A recording of a stacked device is replayed on one like it, unless `--disk` says otherwise. With
+//! `--stack auto` each device that jobs name, or the one that `--disk` names, is what this machine has of that name.
+//! `--disk array.toml` with a table `[stack]` is what stands there. Each becomes the words that the user might have
+//! said, and is told as such.
+
+use blksched_disks::stack::stack_file;
+use blksched_workloads::whole_disk;
+
+use super::which::{BY_DEVICE, WhichDisk};
+use super::workload::Workload;
+use super::{Scene, StackFrom};
+use crate::error::Error;
+use crate::files::Files;
+
+/// The words for the disks, and where they come from if the user did not say them.
+pub(super) struct DiskWords {
+    pub(super) said: String,
+    pub(super) told: Option<String>,
+}
+
+/// The disks of this load in words.
+///
+/// # Errors
+/// If a file is not understood, or nothing of the load is stacked on this machine and it was to be looked for there.
+pub(super) fn in_words(
+    said: String,
+    workload: &Workload,
+    scene: &Scene,
+    files: &dyn Files,
+) -> Result<DiskWords, Error> {
+    if said.ends_with(".toml")
+        && !said.contains(['=', ':'])
+        && let Ok(text) = files.text(&said)
+        && let Some(words) = stack_file(&said, &text)
+    {
+        return Ok(DiskWords { said: words.map_err(Error::Disk)?, told: None });
+    }
+    if said == BY_DEVICE
+        && let Some(words) = recorded(workload)
+    {
+        return Ok(words);
+    }
+    if scene.stack == StackFrom::Words {
+        return Ok(DiskWords { said, told: None });
+    }
+    here(said, workload, files)
+}
+
+/// What a recording's device lay on.
+fn recorded(workload: &Workload) -> Option<DiskWords> {
+    let (header, device) = (workload.header.as_ref()?, workload.machine.as_ref()?);
+    let (stacked, disks) = header.stack_of(device);
+    let top = &stacked.first()?.0;
+    let disk = |name: &String| {
+        let WhichDisk { name: preset, attached, .. } =
+            header.called(name).map_or_else(|| WhichDisk::recorded(device), |(_, disk)| WhichDisk::recorded(disk));
+        let attached = attached.map_or_else(String::new, |attached| format!("{}:", attached.word()));
+        format!("{name}={attached}{preset}")
+    };
+    let all: Vec<String> =
+        stacked.iter().map(|(name, word)| format!("{name}={word}")).chain(disks.iter().map(disk)).collect();
+    let said = all.join(",");
+    let told = format!(
+        "{top} was recorded as a stacked device, and is replayed on one like it, with the nearest models as its disks: \
+         --disk {said}"
+    );
+    Some(DiskWords { said, told: Some(told) })
+}
+
+/// What this machine's devices lie on.
+fn here(said: String, workload: &Workload, files: &dyn Files) -> Result<DiskWords, Error> {
+    let used = workload.file.as_ref().map(|file| file.devices().map(str::to_owned).collect()).unwrap_or_default();
+    let tops: Vec<String> = match said.as_str() {
+        BY_DEVICE => used,
+        named => vec![named.to_owned()],
+    };
+    let mut all: Vec<String> = Vec::new();
+    let mut add = |binding: String| {
+        if !all.contains(&binding) {
+            all.push(binding);
+        }
+    };
+    for top in &tops {
+        let Some(found) = files.stack(top) else { continue };
+        let found = found.map_err(|why| Error::Input(format!("--stack auto: {top}: {why}")))?;
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        for (nth, (name, word)) in found.iter().enumerate() {
+            // The first has the name by which jobs call it.
+            let name = if nth == 0 { whole_disk(top) } else { name };
+            add(format!("{name}={word}"));
+        }
+        let disks = found.iter().flat_map(|(_, word)| members(word)).filter(|member| !names.contains(member));
+        disks.for_each(|disk| add(format!("{disk}={disk}")));
+    }
+    if all.is_empty() {
+        let what = if tops.is_empty() { "the load names no device".to_owned() } else { tops.join(", ") };
+        return Err(Error::Input(format!(
+            "--stack auto: nothing is stacked on this machine: {what}: expected jobs on a volume or array, or its \
+             name, as in --disk md0 --stack auto"
+        )));
+    }
+    let said = all.join(",");
+    let told = format!("as stacked on this machine: --disk {said}");
+    Ok(DiskWords { said, told: Some(told) })
+}
+
+fn members(word: &str) -> impl Iterator<Item = &str> {
+    let members = word.split(',').next().and_then(|word| word.split_once(':')).map_or("", |(_, members)| members);
+    members.split('+')
+}
