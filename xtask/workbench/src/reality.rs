@@ -12,6 +12,7 @@ mod fio;
 mod groups;
 mod guest;
 mod judged;
+mod memory;
 mod record;
 mod trials;
 mod work;
@@ -68,6 +69,10 @@ pub struct Arguments {
     /// Measure nothing: count what these reports of trials (`blksched trial --share`) say of predictions
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["record", "guest", "recorded", "rows"])]
     trials: Vec<PathBuf>,
+    /// Buffered writers to two disks with one memory [set: testdata/reality/6.18-memory]; changes the machine's dirty
+    /// limits meanwhile
+    #[arg(long, conflicts_with_all = ["guest", "trials", "rows", "set", "jobs", "schedulers", "at_a_time"])]
+    memory: bool,
     /// Only measure, and print the rows
     #[arg(long, conflicts_with = "record")]
     rows: bool,
@@ -88,6 +93,9 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     if let Some(missing) = missing().filter(|_| !arguments.recorded) {
         println!("skipped: {missing}");
         return Ok(Verdict::Good);
+    }
+    if arguments.memory {
+        return memory::run(arguments.repeats, arguments.record, arguments.recorded);
     }
     let usual = if arguments.guest { GUEST } else { SET };
     let folder = arguments.set.clone().unwrap_or_else(|| shell::root().join(usual));

@@ -335,8 +335,8 @@ impl Stage {
         if written.len() > 1 {
             notes.push(
                 "buffered writers to several disks share one memory, in which each disk has a part of the dirty limits \
-                 by what it writes (--host dirty_bytes=…, NAME:max_bytes=…,NAME:strict_limit=1); never compared with \
-                 a kernel that had two busy disks"
+                 by what it writes (--host dirty_bytes=…, NAME:max_bytes=…,NAME:strict_limit=1); compared with 6.18 \
+                 on two emulated disks: 8 of 12 rates within 20 %"
                     .to_owned(),
             );
         }
