@@ -59,8 +59,8 @@ pub trait Files {
         None
     }
 
-    /// What this machine's block device of this name lies on, if it is stacked: itself and all stacked devices below it,
-    /// each with its members in the words of `--disk`; `None` if it is not, or there is no such device.
+    /// What this machine's block device of this name lies on, if it is stacked: itself and all stacked devices below
+    /// it, each with its members in the words of `--disk`; `None` if it is not, or there is no such device.
     ///
     /// # Errors
     /// If the kernel says too little of one, or it is of no known kind.

@@ -194,7 +194,7 @@ impl Host {
     /// A bio of this submitter, the host's or its own, found no request slot.
     pub fn fell_asleep(&mut self, submitter: SubmitterId) {
         self.out.fell_asleep(submitter);
-        if let Some(number) = self.which_flusher(submitter) {
+        if let Some(number) = self.memory.which_flusher(self.flusher_is.submitter, submitter) {
             self.memory.flusher_sleeps(number, true);
         }
     }
@@ -202,7 +202,7 @@ impl Host {
     /// This submitter has its slot now.
     pub fn woke(&mut self, now: Instant, submitter: SubmitterId) {
         self.out.woke(submitter);
-        if let Some(number) = self.which_flusher(submitter) {
+        if let Some(number) = self.memory.which_flusher(self.flusher_is.submitter, submitter) {
             self.memory.flusher_sleeps(number, false);
             self.write_back(now);
         }
@@ -249,23 +249,6 @@ impl Host {
         self.flusher_is.submitter
     }
 
-    /// Who writes a page in the background.
-    fn flusher_of(&self, page: u64) -> Who {
-        Who { submitter: self.flusher_number(self.memory.flusher_of(page)), ..self.flusher_is }
-    }
-
-    fn flusher_number(&self, flusher: usize) -> SubmitterId {
-        match flusher {
-            0 => self.flusher_is.submitter,
-            // Behind the file system's two threads, every other: those between are stacked devices'.
-            other => SubmitterId(self.flusher_is.submitter.0 + 2 + 2 * other as u32),
-        }
-    }
-
-    fn which_flusher(&self, submitter: SubmitterId) -> Option<usize> {
-        (0..self.memory.flushers()).find(|&flusher| self.flusher_number(flusher) == submitter)
-    }
-
     /// Whether a submitter is a flusher, where `first` is that of the first device.
     pub fn is_flusher(first: SubmitterId, submitter: SubmitterId) -> bool {
         let behind = submitter.0.wrapping_sub(first.0);
@@ -282,8 +265,8 @@ impl Host {
         HostReport { dirty_most: self.memory.most(), dirty: self.memory.total(), ..self.report }
     }
 
-    /// The most that was dirty or being written for each of several devices \[bytes\], in the order of their pages; none
-    /// if there is one device, or if the kernel keeps one pool for all.
+    /// The most that was dirty or being written for each of several devices \[bytes\], in the order of their pages;
+    /// none if there is one device, or if the kernel keeps one pool for all.
     pub fn dirty_most_of_devices(&self) -> Vec<u64> {
         self.memory.most_of_devices()
     }

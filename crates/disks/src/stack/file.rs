@@ -159,8 +159,9 @@ mod tests {
 
     #[test]
     fn a_file_says_what_words_say() {
-        let text = "[stack.dm-0]\nkind = \"crypt\"\nmembers = [\"md0\"]\nno_read_workqueue = true\nallow_discards = false\n\
-                    encrypt = 900\n[stack.md0]\nkind = \"md-raid1\"\nmembers = [\"sda\", \"sata-ssd\"]\n[disks]\nsda = \"hdd-7200\"\n";
+        let text = "[stack.dm-0]\nkind = \"crypt\"\nmembers = [\"md0\"]\nno_read_workqueue = true\n\
+                    allow_discards = false\nencrypt = 900\n[stack.md0]\nkind = \"md-raid1\"\n\
+                    members = [\"sda\", \"sata-ssd\"]\n[disks]\nsda = \"hdd-7200\"\n";
         let said = words(text).unwrap();
         assert_eq!(said, "dm-0=crypt:md0,encrypt=900,no_read_workqueue,md0=md-raid1:sda+sata-ssd,sda=hdd-7200");
         assert!(stack_file("a.toml", "kind = \"hdd\"\n").is_none(), "a disk");

@@ -144,8 +144,8 @@ impl HostSettings {
         if !self.of_disks.iter().any(|known| known.disk == disk) {
             self.of_disks.push(DiskDirt { disk: disk.to_owned(), ..DiskDirt::default() });
         }
-        let known = self.of_disks.iter_mut().filter(|known| known.disk == disk);
-        known.map(|known| known.set(setting, value)).collect()
+        let mut known = self.of_disks.iter_mut().filter(|known| known.disk == disk);
+        known.try_for_each(|known| known.set(setting, value))
     }
 
     /// What may be dirty for devices at these places, where no disk but these is below them.

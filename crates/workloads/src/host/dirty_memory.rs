@@ -223,6 +223,11 @@ impl DirtyMemory {
         }
     }
 
+    /// The number of the flusher that is this submitter, where `first` is that of the first device.
+    pub fn which_flusher(&self, first: SubmitterId, submitter: SubmitterId) -> Option<usize> {
+        (0..self.flushers()).find(|&flusher| flusher_number(first, flusher) == submitter)
+    }
+
     /// A flusher fell asleep for a request slot, or woke.
     pub fn flusher_sleeps(&mut self, flusher: usize, sleeps: bool) {
         if let DirtyMemory::Balanced(memory) = self {
@@ -261,6 +266,15 @@ impl DirtyMemory {
             DirtyMemory::Stopping(memory) => memory.pool.most(),
             DirtyMemory::Balanced(memory) => memory.balance.most() * PAGE_BYTES,
         }
+    }
+}
+
+/// The submitter that is the flusher of this number, where `first` is that of the first device.
+pub(super) fn flusher_number(first: SubmitterId, flusher: usize) -> SubmitterId {
+    match flusher {
+        0 => first,
+        // Behind the file system's two threads, every other: those between are stacked devices'.
+        other => SubmitterId(first.0 + 2 + 2 * other as u32),
     }
 }
 

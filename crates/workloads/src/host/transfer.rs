@@ -8,6 +8,7 @@ use blksched::{Bio, Hints, Instant, Sector, Tag};
 use super::Host;
 use super::cache::TransferId;
 use super::dirty_files::FlusherReason;
+use super::dirty_memory::flusher_number;
 use super::fs::FsBio;
 use super::op::{OpId, Who};
 use super::outbox::Wish;
@@ -74,7 +75,11 @@ impl Host {
     /// Writes `pages` of `file`, which are dirty and not being written.
     pub(super) fn start_write(&mut self, now: Instant, pages: Pages, file: Pages, writer: PageWriter) -> TransferId {
         let (who, waiter) = match writer {
-            PageWriter::Flusher(_) => (self.flusher_of(pages.start), Waiter::Async),
+            PageWriter::Flusher(_) => {
+                let flusher = self.memory.flusher_of(pages.start);
+                let submitter = flusher_number(self.flusher_is.submitter, flusher);
+                (Who { submitter, ..self.flusher_is }, Waiter::Async)
+            }
             PageWriter::Caller(op) => (self.ops[op].who(), Waiter::Sync),
             PageWriter::Starter(op) => (self.ops[op].who(), Waiter::Async),
         };

@@ -10,7 +10,7 @@ use blksched::Instant;
 
 use super::Host;
 use super::dirty_files::FlusherReason;
-use super::dirty_memory::DirtyMemory;
+use super::dirty_memory::{DirtyMemory, flusher_number};
 use super::flush_queue::{TurnOffer, old_since};
 use super::outbox::Wish;
 use super::transfer::PageWriter;
@@ -115,7 +115,7 @@ impl Host {
                 memory.flusher_rests(number);
                 self.bursts[number] = None;
                 // It sleeps until there is work, and a task that sleeps opens its plug.
-                return self.out.push(Wish::Waits(self.flusher_number(number)));
+                return self.out.push(Wish::Waits(flusher_number(self.flusher_is.submitter, number)));
             }
         }
     }
