@@ -4,6 +4,7 @@
 //! that gives it back if this one is killed.
 
 mod disk;
+pub(crate) mod groups;
 mod journal;
 mod machine;
 pub(crate) mod predicted;
@@ -14,7 +15,9 @@ mod written;
 use std::path::PathBuf;
 
 use blksched::Span;
-use blksched_lab::live::{Finish, Guard, GuardedFigure, LiveArm, LivePlan, Place, SETTLE, Saved, conduct, plan};
+use blksched_lab::live::{
+    Finish, Guard, GuardedFigure, LiveArm, LivePlan, Place, SETTLE, SETTLE_IO_COST, Saved, conduct, plan,
+};
 use clap::Args;
 
 use crate::compare::Emit;
@@ -31,8 +34,8 @@ pub(crate) struct TrialArguments {
     /// the same setting
     #[arg(value_name = "DISK")]
     pub(crate) disk: Option<String>,
-    /// The settings to compare: schedulers, with knobs of theirs and of the queue; the first is what others are
-    /// compared with. The scheduler that is in use keeps its knobs as they are
+    /// The settings to compare: schedulers, with knobs of theirs and of the queue, and files of control groups; the
+    /// first is what others are compared with. The scheduler that is in use keeps its knobs as they are
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) elevators: Vec<String>,
     /// The length of a period
@@ -41,9 +44,9 @@ pub(crate) struct TrialArguments {
     /// How long in all, at most
     #[arg(long = "for", value_name = "TIME", default_value = "20min", value_parser = some_minutes)]
     pub(crate) length: Span,
-    /// What is left out after each switch
-    #[arg(long, value_name = "TIME", default_value_t = SETTLE, value_parser = some_minutes)]
-    pub(crate) settle: Span,
+    /// What is left out after each switch [default: 5s; 15s if a setting has io.cost, which finds its rate in steps]
+    #[arg(long, value_name = "TIME", value_parser = some_minutes)]
+    pub(crate) settle: Option<Span>,
     /// End it if this happens, as in 'p99 read > 500ms for 20s', 'psi full > 80% for 30s'; may be repeated
     #[arg(long, value_name = "GUARD")]
     pub(crate) abort_if: Vec<Guard>,
@@ -89,6 +92,8 @@ Examples:
   blksched trial sda --elevators mq-deadline,bfq --every 30s --for 20min --abort-if 'p99 read > 500ms for 20s'
   blksched trial nvme0n1 --elevators none,mq-deadline:nr_requests=64:wbt_lat_usec=0,kyber:read_lat_nsec=1000000
   blksched trial sda --elevators mq-deadline,mq-deadline:dirty_bytes=67108864 --every 60s
+  blksched trial sda --elevators 'none,none:io.cost.qos=enable=1 min=50.00 max=150.00' --every 60s --for 40min
+  blksched trial sda --elevators none,none:system.slice/backup.service/io.max=wbps=20971520
   blksched trial sda --elevators mq-deadline,bfq --emit udev > 60-io-scheduler.rules
   blksched trial sda,sdb --elevators mq-deadline,none      the members of an array, always under the same setting
   blksched trial --restore                           after a power cut in the middle of one
@@ -128,7 +133,9 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     disk::refuse(&disks)?;
     disks_are_alike(&disks)?;
     let arms = arms(arguments, &disks)?;
-    let plan = plan(arms.len(), arguments.every, arguments.length, arguments.settle, arguments.seed);
+    let usual = if arms.iter().any(LiveArm::sets_io_cost) { SETTLE_IO_COST } else { SETTLE };
+    let settle = arguments.settle.unwrap_or(usual);
+    let plan = plan(arms.len(), arguments.every, arguments.length, settle, arguments.seed);
     let plan = plan.map_err(Failure::Input)?;
     let mut files = QueueFiles::of(name);
     let saved = Saved::read_for(&mut files, &arms).map_err(Failure::Outside)?;
@@ -248,6 +255,9 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
     text += &format!("On it: {}.\n", name.split(',').map(on).collect::<Vec<_>>().join("; "));
     if arms.iter().any(LiveArm::sets_memory) {
         text += "The limits of dirty pages are those of all disks together.\n";
+    }
+    if arms.iter().any(LiveArm::sets_io_cost) && arguments.settle.is_none() {
+        text += "So much is left out as io.cost finds its rate in steps (--settle).\n";
     }
     for guard in &arguments.abort_if {
         text += &format!("Ends if {guard}.\n");

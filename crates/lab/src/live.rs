@@ -6,7 +6,9 @@
 //! what the plan says to a [`LiveMachine`], which is the real one or a simulated one.
 
 mod conduct;
+mod drift;
 mod foretold;
+pub mod group;
 mod guard;
 mod judge;
 mod machine;
@@ -22,7 +24,7 @@ pub use guard::{Guard, GuardedFigure};
 pub use judge::{LiveContrast, LiveVerdict, Look, judge};
 pub use machine::{LiveMachine, LiveTick};
 pub use place::Place;
-pub use plan::{LivePlan, SETTLE, plan};
+pub use plan::{LivePlan, SETTLE, SETTLE_IO_COST, plan};
 pub use settings::{LiveArm, Saved};
 
 use blksched_measure::Histogram;

@@ -11,7 +11,7 @@ pub(crate) use target::EmitTarget;
 use writes::{EmitSetting, QUEUE_DEPTH};
 
 use blksched_lab::Verdict;
-use blksched_lab::live::{LiveArm, Place};
+use blksched_lab::live::{LiveArm, Place, group};
 use blksched_lab::verdict::brief::Advice;
 
 use super::arguments::Emit;
@@ -54,6 +54,10 @@ pub(crate) fn of_trial(what: Emit, evidence: &[String], proven: Option<&LiveArm>
             place.name()
         ));
     }
+    for (place, value) in proven.into_iter().flat_map(LiveArm::groups) {
+        let disk = target.device.as_deref().unwrap_or("DISK");
+        text += &of_group(place, value, disk).map_or(String::new(), |said| comment(&said));
+    }
     match proven {
         Some(arm) => file(what, &(text + "#\n"), &EmitSetting::of_arm(arm), target),
         None => text + "#\n# So there is nothing to change.\n",
@@ -67,6 +71,31 @@ fn file(what: Emit, evidence: &str, chosen: &EmitSetting, target: &EmitTarget) -
         Emit::Sysfs => format!("#!/bin/sh\n{evidence}{}", sysfs::script(chosen, target)),
         Emit::Systemd => evidence.to_owned() + &systemd::unit(chosen, target),
     }
+}
+
+/// What writes a group's file for a disk, how systemd does, and what takes it back.
+fn of_group(place: &Place, value: &str, disk: &str) -> Option<String> {
+    let Place::Group { group: name, file } = place else { return None };
+    let systemd = match file.as_str() {
+        "io.weight" => "IODeviceWeight=",
+        "io.max" => "IOReadBandwidthMax=, IOWriteBandwidthMax=, IOReadIOPSMax= and IOWriteIOPSMax=",
+        "io.latency" => "IODeviceLatencyTargetSec=",
+        _ => "",
+    };
+    let systemd = match systemd {
+        "" => String::new(),
+        words => format!(" In a unit of systemd's that is {words}; what is written by hand is lost with the group."),
+    };
+    let write = |value: &str| {
+        format!("`echo \"$(cat /sys/block/{disk}/dev) {value}\" > /sys/fs/cgroup/{}`", Place::path(place))
+    };
+    let of = if name.is_empty() { String::new() } else { format!(" of the group {name}") };
+    Some(format!(
+        "{file}{of} was part of it, which this does not write: {}; undone by {}, unless it had another value before.\
+         {systemd}",
+        write(value),
+        write(group::default_of(file))
+    ))
 }
 
 /// A note about what a scheduler of this name needs that is not a file below the disk's directory.
@@ -107,6 +136,16 @@ mod tests {
         assert!(beyond_sysfs("none+io.cost").is_some_and(|said| said.contains("io.cost.qos")));
         assert!(beyond_sysfs("none+io.max").is_some_and(|said| said.contains("cgroup_files_if_asked")));
         assert_eq!(beyond_sysfs("bfq"), None);
+    }
+
+    #[test]
+    fn a_groups_file_is_a_comment_with_its_undo() {
+        let place = Place::of_path("system.slice/backup.service/io.max");
+        let said = of_group(&place, "wbps=20971520", "sda").unwrap();
+        assert!(said.contains("/dev) wbps=20971520\" > /sys/fs/cgroup/system.slice/backup.service/io.max`"), "{said}");
+        assert!(said.contains("undone by") && said.contains("wiops=max") && said.contains("IOWriteBandwidthMax="));
+        assert!(of_group(&Place::of_path("io.cost.qos"), "enable=1", "sda").unwrap().contains("enable=0 ctrl=auto"));
+        assert_eq!(of_group(&Place::Scheduler, "bfq", "sda"), None);
     }
 
     #[test]

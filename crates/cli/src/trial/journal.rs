@@ -109,7 +109,8 @@ mod tests {
     use blksched_testkit::Folder;
 
     fn journal() -> Journal {
-        let saved = [("scheduler", "bfq"), ("iosched/slice_idle", "8"), ("nr_requests", "256")];
+        let group = ("system.slice/db.service/io.max", "rbps=max wbps=9 riops=max wiops=max");
+        let saved = [("scheduler", "bfq"), ("iosched/slice_idle", "8"), ("nr_requests", "256"), group];
         let saved = saved.map(|(path, value)| (Place::of_path(path), value.to_owned())).to_vec();
         Journal { disk: "sda".to_owned(), process: 12, saved: Saved(saved) }
     }
@@ -132,6 +133,7 @@ mod tests {
         assert!(of("sda,sdb", "nr_requests"));
         assert!(!of("sdb", "nr_requests") && !of("sda", "nr_requests") && !of("sdb,sdc", "nr_requests"));
         assert!(of("sdd", "/proc/sys/vm/dirty_ratio"));
+        assert!(of("sdg", "web/io.max") && of("sdh", "web/io.max"), "each disk has its own line");
         assert!(!of("sde", "/proc/sys/vm/dirty_ratio") && of("sdf", "nr_requests"));
     }
 

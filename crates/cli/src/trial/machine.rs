@@ -1,4 +1,5 @@
-//! The one place that touches the machine: a queue's files in sysfs, and what tracefs tells of its I/O.
+//! The one place that touches the machine: a queue's files in sysfs, its lines in files of control groups, and what
+//! tracefs tells of its I/O.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,10 +10,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blksched::{Instant, Span};
-use blksched_lab::live::{LiveCount, LiveIo, LiveKind, LiveMachine, LiveTick, Place};
+use blksched_lab::live::{LiveCount, LiveIo, LiveKind, LiveMachine, LiveTick, Place, group};
 use blksched_traces::machine::Machine;
 use blksched_traces::tracefs::{TracefsEvent, TracefsLine, events};
 
+use super::groups::GroupTree;
 use crate::record::tracefs::{Instance, drain};
 
 /// How often the kernel's buffers are emptied.
@@ -33,6 +35,7 @@ pub(super) fn signals() -> Arc<AtomicBool> {
 /// The files of a disk's queue, or of several that always have the same settings, and their I/O if it is watched.
 pub(super) struct QueueFiles {
     disks: Vec<PathBuf>,
+    groups: GroupTree,
     began: std::time::Instant,
     eyes: Option<Eyes>,
 }
@@ -160,7 +163,7 @@ impl QueueFiles {
     /// Of this disk, or of several, separated by commas.
     pub fn of(disks: &str) -> QueueFiles {
         let disks = disks.split(',').map(|disk| Path::new("/sys/block").join(disk)).collect();
-        QueueFiles { disks, began: std::time::Instant::now(), eyes: None }
+        QueueFiles { disks, groups: GroupTree::here(), began: std::time::Instant::now(), eyes: None }
     }
 
     /// The same, and its I/O is watched from now on: by the tracer, or if that is denied by the disks' counters.
@@ -196,11 +199,21 @@ impl QueueFiles {
         }
     }
 
-    /// The file on each disk. An absolute path, which the memory's files have, stands by itself.
-    fn paths(&self, place: &Place) -> Vec<PathBuf> {
+    /// The file of each disk, and in a group's file the number of the disk's line. An absolute path, which the memory's
+    /// files have, stands by itself.
+    fn paths(&self, place: &Place) -> Result<Vec<(PathBuf, Option<String>)>, String> {
+        if let Place::Group { group, file } = place {
+            let path = self.groups.path(group, file)?;
+            let line = |disk: &PathBuf| {
+                let number = disk.join("dev");
+                let text = fs::read_to_string(&number).map_err(|error| format!("{}: {error}", number.display()))?;
+                Ok((path.clone(), Some(text.trim().to_owned())))
+            };
+            return self.disks.iter().map(line).collect();
+        }
         let mut paths: Vec<PathBuf> = self.disks.iter().map(|disk| disk.join("queue").join(place.path())).collect();
         paths.dedup();
-        paths
+        Ok(paths.into_iter().map(|path| (path, None)).collect())
     }
 
     fn time(&self) -> Instant {
@@ -249,7 +262,10 @@ impl TracedIos {
 
 impl LiveMachine for QueueFiles {
     fn read(&mut self, place: &Place) -> Result<String, String> {
-        let mut values = self.paths(place).into_iter().map(|path| value(&path, place).map(|value| (path, value)));
+        let read = |(path, number): (PathBuf, Option<String>)| {
+            value(&path, place, number.as_deref()).map(|value| (path, value))
+        };
+        let mut values = self.paths(place)?.into_iter().map(read);
         let (first, value) = values.next().ok_or("no disk")??;
         for other in values {
             let (path, other) = other?;
@@ -264,10 +280,16 @@ impl LiveMachine for QueueFiles {
         // What was submitted before the change is known to be so.
         self.look()?;
         // One that fails does not keep the others from it.
-        let write =
-            |path: &PathBuf| fs::write(path, value).map_err(|error| format!("{} = {value}: {error}", path.display()));
-        let failed: Vec<String> = self.paths(place).iter().filter_map(|path| write(path).err()).collect();
+        let write = |(path, number): &(PathBuf, Option<String>)| {
+            let line = number.as_ref().map_or_else(|| value.to_owned(), |number| format!("{number} {value}"));
+            fs::write(path, &line).map_err(|error| format!("{} = {line}: {error}", path.display()))
+        };
+        let failed: Vec<String> = self.paths(place)?.iter().filter_map(|path| write(path).err()).collect();
         if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    }
+
+    fn is_gone(&mut self, place: &Place) -> bool {
+        matches!(place, Place::Group { group, .. } if self.groups.is_gone(group))
     }
 
     fn knobs(&mut self) -> Vec<String> {
@@ -312,10 +334,13 @@ impl LiveMachine for QueueFiles {
     }
 }
 
-/// What a file reads; of the schedulers the one that is chosen.
-fn value(path: &Path, place: &Place) -> Result<String, String> {
+/// What a file reads; of the schedulers the one that is chosen, of a group's file the disk's line.
+fn value(path: &Path, place: &Place, number: Option<&str>) -> Result<String, String> {
     let text = fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
     let text = text.trim();
+    if let (Place::Group { file, .. }, Some(number)) = (place, number) {
+        return Ok(group::of_disk(file, text, number));
+    }
     if *place != Place::Scheduler {
         return Ok(text.to_owned());
     }
@@ -360,6 +385,41 @@ mod tests {
             ["R", "RA", "W", "WS", "WSM", "FWFS", "FF", "DS", "N"].map(|rwbs| kind_of(rwbs).map(LiveKind::name));
         let (read, write, sync) = (Some("read"), Some("write"), Some("sync-write"));
         assert_eq!(kinds, [read, read, write, sync, sync, sync, None, None, None]);
+    }
+
+    #[test]
+    fn a_groups_file_is_read_and_written_for_the_disk_alone() {
+        let root = blksched_testkit::Folder::new();
+        for (file, text) in [
+            ("sys/sda/dev", "8:0\n"),
+            ("sys/sdb/dev", "8:16\n"),
+            ("groups/cgroup.controllers", "io\n"),
+            ("groups/web/cgroup.controllers", "io\n"),
+            ("groups/web/io.max", "8:0 rbps=1000 wbps=max riops=max wiops=max\n8:32 rbps=5 wbps=5 riops=5 wiops=5\n"),
+        ] {
+            fs::create_dir_all(root.path(file).parent().unwrap()).unwrap();
+            fs::write(root.path(file), text).unwrap();
+        }
+        let of = |disks: &[&str]| QueueFiles {
+            disks: disks.iter().map(|disk| root.path("sys").join(disk)).collect(),
+            groups: GroupTree::at(&root.path("groups")),
+            began: std::time::Instant::now(),
+            eyes: None,
+        };
+        let (max, latency) = (Place::of_path("web/io.max"), Place::of_path("web/io.latency"));
+        assert_eq!(of(&["sda"]).read(&max).unwrap(), "rbps=1000 wbps=max riops=max wiops=max");
+        assert_eq!(of(&["sdb"]).read(&max).unwrap(), "rbps=max wbps=max riops=max wiops=max");
+        assert!(of(&["sda", "sdb"]).read(&max).unwrap_err().contains("rbps=1000"), "an array's members differ");
+        assert!(of(&["sda"]).read(&latency).unwrap_err().contains("this kernel has no such file"));
+        // What the kernel would take as one line.
+        of(&["sdb"]).write(&max, "rbps=7 wbps=max riops=max wiops=max").unwrap();
+        assert_eq!(
+            fs::read_to_string(root.path("groups/web/io.max")).unwrap(),
+            "8:16 rbps=7 wbps=max riops=max wiops=max"
+        );
+        assert!(!of(&["sda"]).is_gone(&max));
+        fs::remove_dir_all(root.path("groups/web")).unwrap();
+        assert!(of(&["sda"]).is_gone(&max) && !of(&["sda"]).is_gone(&Place::Scheduler));
     }
 
     #[test]

@@ -39,6 +39,20 @@ pub(super) fn kind_of_end(finish: &Finish) -> &'static str {
     }
 }
 
+/// A part of the load's mix: "share of I/Os of cp write".
+fn mixed(one: &LiveContrast) -> String {
+    format!("{} of {}", one.figure, whose(one))
+}
+
+/// How many times as much; where there was nothing, that is infinitely many, and is not given as a number.
+fn times(ratio: f64) -> String {
+    match ratio {
+        1000.0.. => "was more than 1000 times as much".to_owned(),
+        ..0.001 => "was less than a 1000th as much".to_owned(),
+        ratio => format!("was {ratio:.2} times as much"),
+    }
+}
+
 pub(super) fn sentence(one: &LiveContrast, arms: &[LiveArm], blocks: usize) -> String {
     let (base, here) = (&arms[0], &arms[one.arm]);
     let percent = |ratio: f64| (ratio - 1.0) * 100.0;
@@ -94,21 +108,41 @@ fn proof(prediction: &Prediction, proven: &[Proven<'_>], arms: &[LiveArm]) -> St
 
 /// The answer, and what else is to be known, a sentence each.
 pub(super) fn sentences(arms: &[LiveArm], sat: &Sitting, lost: u64) -> Vec<String> {
-    let LiveVerdict { blocks, main, drift, .. } = &sat.verdict;
+    let LiveVerdict { blocks, main, drift, over_time, .. } = &sat.verdict;
     let mut said: Vec<String> = main.iter().map(|one| sentence(one, arms, *blocks)).collect();
     if main.is_empty() {
         said.push("No verdict: no I/O in most periods.".to_owned());
     }
     said.push(format!("How it ended: {}.", ended(&sat.finish, arms)));
-    said.extend(drift.iter().map(|one| {
+    let (both, loads): (Vec<_>, Vec<_>) = drift.iter().partition(|one| one.may_be_the_settings());
+    said.extend(loads.into_iter().map(|one| {
         format!(
-            "The load itself differed: {} of {} was {:.2} times as much under {} as under {} (p {:.4}), so that the \
-             settings were not compared under the same load.",
-            one.figure,
-            whose(one),
-            one.paired.ratio,
+            "The load itself differed: {} {} under {} as under {} (p {:.4}), so that the settings were not compared \
+             under the same load.",
+            mixed(one),
+            times(one.paired.ratio),
             arms[one.arm],
             arms[0],
+            one.p
+        )
+    }));
+    said.extend(both.into_iter().map(|one| {
+        format!(
+            "The load or what it was given differed: {} {} under {} as under {} (p {:.4}): whoever is served sooner \
+             asks sooner; otherwise the settings did not meet the same load.",
+            mixed(one),
+            times(one.paired.ratio),
+            arms[one.arm],
+            arms[0],
+            one.p
+        )
+    }));
+    said.extend(over_time.iter().map(|one| {
+        format!(
+            "The load changed: {} {} in the second half as in the first (p {:.4}). Neighbouring periods were \
+             compared, so this favours no setting, but the answer is about both loads together.",
+            mixed(one),
+            times(one.paired.ratio),
             one.p
         )
     }));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use blksched_lab::live::{Finish, LiveArm, LiveContrast, LivePlan, Sitting};
+use blksched_lab::live::{Finish, LiveArm, LiveContrast, LivePlan, Place, Sitting};
 use blksched_traces::machine::Machine;
 use serde_json::{Map, Value, json};
 
@@ -79,7 +79,7 @@ impl TrialReport<'_> {
     fn better(&self) -> Option<&LiveArm> {
         let is_out = |arm: usize| {
             matches!(self.sat.finish, Finish::Guarded(_, guarded) if guarded == arm)
-                || self.sat.verdict.drift.iter().any(|one| one.arm == arm)
+                || self.sat.verdict.drift.iter().any(|one| one.arm == arm && !one.may_be_the_settings())
         };
         let main =
             self.sat.verdict.main.iter().filter(|one| one.is_proven() && one.paired.ratio < 1.0 && !is_out(one.arm));
@@ -90,7 +90,8 @@ impl TrialReport<'_> {
     /// For programs: `blksched/trial/1`.
     fn json(&self, proven: &[Proven<'_>]) -> Value {
         let name = |process: &str| process.to_owned();
-        let mut value = self.figures(proven, &name);
+        let arms: Vec<String> = self.arms.iter().map(ToString::to_string).collect();
+        let mut value = self.figures(&arms, proven, &name);
         value["schema"] = json!("blksched/trial/1");
         value["disk"] = json!(self.disk);
         value["restored"] = json!(self.sat.restored.as_ref().err().map_or("yes", String::as_str));
@@ -109,7 +110,7 @@ impl TrialReport<'_> {
             (false, None) => "another process".to_owned(),
             (true, _) => process.to_owned(),
         };
-        let mut value = self.figures(proven, &name);
+        let mut value = self.figures(&without_names(self.arms), proven, &name);
         let words = devices.devices.values().next().map(|device| &device.words);
         let words = words.into_iter().flatten().filter(|(word, _)| SHARED.contains(&word.as_str()));
         let words: Map<String, Value> = words.map(|(word, said)| (word.clone(), json!(said))).collect();
@@ -119,8 +120,8 @@ impl TrialReport<'_> {
         value
     }
 
-    fn figures(&self, proven: &[Proven<'_>], name: &dyn Fn(&str) -> String) -> Value {
-        let arms: Vec<String> = self.arms.iter().map(ToString::to_string).collect();
+    /// The figures, with the settings as `arms` calls them and the processes as `name` does.
+    fn figures(&self, arms: &[String], proven: &[Proven<'_>], name: &dyn Fn(&str) -> String) -> Value {
         let verdict = &self.sat.verdict;
         let figure = |one: &LiveContrast| {
             json!({
@@ -129,10 +130,18 @@ impl TrialReport<'_> {
                 "ci95": [one.paired.low, one.paired.high], "p": one.p, "proven": one.is_proven(),
             })
         };
+        // Of all settings together.
+        let over_time = |one: &LiveContrast| {
+            let mut value = figure(one);
+            value.as_object_mut().map(|value| value.remove("setting"));
+            value
+        };
         let foretold = self.foretold.filter(|_| !proven.is_empty()).map(|foretold| {
             let figures: Vec<Value> = proven.iter().map(|one| one.named(name)).collect();
             json!({ "model": foretold.model_word(), "class": foretold.class(), "figures": figures })
         });
+        let better = self.better().and_then(|better| self.arms.iter().position(|arm| arm == better));
+        let better = better.map(|nth| &arms[nth]);
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "settings": arms,
@@ -145,10 +154,35 @@ impl TrialReport<'_> {
             "main": verdict.main.iter().map(figure).collect::<Vec<_>>(),
             "figures": verdict.contrasts.iter().map(figure).collect::<Vec<_>>(),
             "drift": verdict.drift.iter().map(figure).collect::<Vec<_>>(),
-            "better": self.better().map(ToString::to_string),
+            "drift_over_time": verdict.over_time.iter().map(over_time).collect::<Vec<_>>(),
+            "better": better,
             "predicted": foretold,
         })
     }
+}
+
+/// The settings without the names of control groups, which are those of services and users.
+fn without_names(arms: &[LiveArm]) -> Vec<String> {
+    let mut groups: Vec<&str> = Vec::new();
+    for (place, _) in arms.iter().flat_map(LiveArm::groups) {
+        let Place::Group { group, .. } = place else { continue };
+        if !group.is_empty() && !groups.contains(&group.as_str()) {
+            groups.push(group);
+        }
+    }
+    let number = |name: &str| groups.iter().position(|own| *own == name).map(|nth| format!("group-{}", nth + 1));
+    let renamed = |(place, value): &(Place, String)| match place {
+        Place::Group { group, file } if !group.is_empty() => {
+            let group = number(group).unwrap_or_default();
+            (Place::Group { group, file: file.clone() }, value.clone())
+        }
+        _ => (place.clone(), value.clone()),
+    };
+    let anonymous = |arm: &LiveArm| {
+        let settings = arm.settings.iter().map(renamed).collect();
+        LiveArm { scheduler: arm.scheduler.clone(), settings }.to_string()
+    };
+    arms.iter().map(anonymous).collect()
 }
 
 fn has_several_queues(device: &blksched_traces::machine::Device) -> bool {
@@ -157,4 +191,17 @@ fn has_several_queues(device: &blksched_traces::machine::Device) -> bool {
 
 fn save(file: &Path, text: &str) -> Result<(), Failure> {
     fs::write(file, text).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_for_others_names_no_groups() {
+        let arms = ["none", "none:io.cost.qos=enable=1:system.slice/acme.service/io.max=rbps=9:b/io.weight=2", "bfq"];
+        let arms = arms.map(|arm| LiveArm::parse(arm).unwrap());
+        let shared = without_names(&arms);
+        assert_eq!(shared, ["none", "none:io.cost.qos=enable=1:group-1/io.max=rbps=9:group-2/io.weight=2", "bfq"]);
+    }
 }

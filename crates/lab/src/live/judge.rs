@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use blksched_measure::{Paired, holm, logarithms};
 
-use super::{LiveKind, StreamFigures};
+use super::{LiveKind, StreamFigures, drift};
 
 /// What is significant.
 const ALPHA: f64 = 0.05;
@@ -41,7 +41,7 @@ pub struct LiveContrast {
     pub arm: usize,
     /// Of whom.
     pub stream: Stream,
-    /// `p99 ms`, `mean ms`, `KiB/s`; or a part of the load's mix: `KiB per I/O`, `share of I/Os`.
+    /// `p99 ms`, `mean ms`, `KiB/s`; or a part of the load's mix: `KiB per I/O`, `share of I/Os`, `I/Os per s`.
     pub figure: &'static str,
     /// The first arm's geometric mean over the blocks, in the figure's unit.
     pub base: f64,
@@ -58,6 +58,11 @@ impl LiveContrast {
     pub fn is_proven(&self) -> bool {
         self.p <= ALPHA
     }
+
+    /// Whether what differs of the load may follow from the setting: whoever is served sooner asks sooner.
+    pub fn may_be_the_settings(&self) -> bool {
+        self.figure == drift::RATE || self.stream.0.is_some()
+    }
 }
 
 /// What the periods say.
@@ -69,8 +74,11 @@ pub struct LiveVerdict {
     pub main: Vec<LiveContrast>,
     /// All figures.
     pub contrasts: Vec<LiveContrast>,
-    /// What of the load itself differs between the arms: then the settings did not meet the same load.
+    /// What of the load itself differs between the arms: then the settings did not meet the same load, or have made it
+    /// another ([`LiveContrast::may_be_the_settings`]).
     pub drift: Vec<LiveContrast>,
+    /// What of it differs between the trial's halves, the first (`base`) and the second (`here`).
+    pub over_time: Vec<LiveContrast>,
 }
 
 impl LiveVerdict {
@@ -81,7 +89,7 @@ impl LiveVerdict {
 }
 
 /// A figure of a period; NaN where there is none.
-type Figure = (&'static str, fn(&PeriodFigures, &Stream, f64) -> f64);
+pub(super) type Figure = (&'static str, fn(&PeriodFigures, &Stream, f64) -> f64);
 
 const RESULTS: [Figure; 3] = [
     ("p99 ms", |period, stream, _| {
@@ -90,15 +98,6 @@ const RESULTS: [Figure; 3] = [
     }),
     ("mean ms", |period, stream, _| period.get(stream).map_or(f64::NAN, |got| got.mean() / 1e6)),
     ("KiB/s", |period, stream, seconds| period.get(stream).map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / seconds)),
-];
-const MIX: [Figure; 2] = [
-    ("KiB per I/O", |period, stream, _| {
-        period.get(stream).map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / got.ios() as f64)
-    }),
-    ("share of I/Os", |period, stream, _| {
-        let count = |kind| period.get(&(None, kind)).map_or(0, StreamFigures::ios);
-        count(stream.1) as f64 / LiveKind::ALL.map(count).iter().sum::<u64>() as f64
-    }),
 ];
 
 /// When the blocks are compared.
@@ -113,9 +112,10 @@ pub enum Look {
 /// Compares the complete blocks; each has every arm's period by the arm's number, of which `seconds` were measured.
 pub fn judge(blocks: &[Vec<PeriodFigures>], seconds: f64, look: Look) -> LiveVerdict {
     let streams = streams(blocks);
-    let all: Vec<&Stream> = streams.iter().filter(|(task, _)| task.is_none()).collect();
-    let contrasts = contrasts(blocks, &streams.iter().collect::<Vec<_>>(), &RESULTS, seconds, look);
-    let drift = contrasts_of_mix(blocks, &all, seconds);
+    let all: Vec<&Stream> = streams.iter().collect();
+    let contrasts = contrasts(blocks, &all, &RESULTS, seconds, look);
+    let drift = drift::between_settings(blocks, &all, seconds);
+    let over_time = drift::over_time(blocks, &all, seconds);
     let busiest = main_stream(blocks);
     let of = |figure: &'static str| {
         contrasts.iter().filter(move |one| one.figure == figure).filter(|one| Some(&one.stream) == busiest.as_ref())
@@ -124,7 +124,7 @@ pub fn judge(blocks: &[Vec<PeriodFigures>], seconds: f64, look: Look) -> LiveVer
     let others = blocks.first().map_or(0, Vec::len).saturating_sub(1);
     let figure = if of("p99 ms").count() == others { "p99 ms" } else { "mean ms" };
     let main: Vec<&LiveContrast> = of(figure).collect();
-    LiveVerdict { blocks: blocks.len(), main: main.into_iter().cloned().collect(), contrasts, drift }
+    LiveVerdict { blocks: blocks.len(), main: main.into_iter().cloned().collect(), contrasts, drift, over_time }
 }
 
 /// Whether it is clear before its time.
@@ -136,11 +136,8 @@ pub fn is_clear(blocks: &[Vec<PeriodFigures>], seconds: f64) -> bool {
     main.len() + 1 == arms && main.iter().all(|one| one.p <= EARLY)
 }
 
-fn contrasts_of_mix(blocks: &[Vec<PeriodFigures>], streams: &[&Stream], seconds: f64) -> Vec<LiveContrast> {
-    contrasts(blocks, streams, &MIX, seconds, Look::Last).into_iter().filter(LiveContrast::is_proven).collect()
-}
-
-fn contrasts(
+/// Each arm's figures against the first arm's.
+pub(super) fn contrasts(
     blocks: &[Vec<PeriodFigures>],
     streams: &[&Stream],
     figures: &[Figure],
@@ -161,7 +158,8 @@ fn contrasts(
                     Look::Last => paired,
                 };
                 let base = middle(&base);
-                let here = base * paired.ratio;
+                // Where the first has nothing, there is nothing to multiply.
+                let (base, here) = if base.is_nan() { (0.0, middle(&here)) } else { (base, base * paired.ratio) };
                 found.push(LiveContrast { arm, stream: stream.clone(), figure, base, here, paired, p: 1.0 });
             }
         }

@@ -18,6 +18,11 @@ pub trait LiveMachine {
     /// If the kernel refuses it.
     fn write(&mut self, place: &Place, value: &str) -> Result<(), String>;
 
+    /// Whether this is a file of a group that is no more, so that there is nothing to be given back to.
+    fn is_gone(&mut self, _place: &Place) -> bool {
+        false
+    }
+
     /// The names of the knobs of the scheduler in use.
     fn knobs(&mut self) -> Vec<String>;
 

@@ -7,11 +7,19 @@ pub(super) const OF_THE_MEMORY: [&str; 4] =
 /// Where the memory's files are.
 const VM: &str = "/proc/sys/vm/";
 
-/// A file of a disk's queue, or of the memory behind it; the order is that in which they are written.
+/// A file of a disk's queue, of a control group's I/O controller, or of the memory behind them; the order is that in
+/// which they are written (io.cost changes a file of the queue).
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Place {
     /// `queue/scheduler`.
     Scheduler,
+    /// The disk's line in a file of a control group.
+    Group {
+        /// The group's path below the root group; empty for that itself.
+        group: String,
+        /// The file's name.
+        file: String,
+    },
     /// `queue/iosched/…`.
     Knob(String),
     /// `queue/…`.
@@ -21,10 +29,13 @@ pub enum Place {
 }
 
 impl Place {
-    /// Its path below the disk's `queue`; of the memory's files the absolute one.
+    /// Its path below the disk's `queue`; of the memory's files the absolute one; of a group's that below the root
+    /// group.
     pub fn path(&self) -> String {
         match self {
             Place::Scheduler => "scheduler".to_owned(),
+            Place::Group { group, file } if group.is_empty() => file.clone(),
+            Place::Group { group, file } => format!("{group}/{file}"),
             Place::Knob(name) => format!("iosched/{name}"),
             Place::Queue(name) => name.clone(),
             Place::Memory(name) => format!("{VM}{name}"),
@@ -33,7 +44,10 @@ impl Place {
 
     /// Its name on a command line.
     pub fn name(&self) -> String {
-        self.path().rsplit('/').next().unwrap_or_default().to_owned()
+        match self {
+            Place::Group { .. } => self.path(),
+            _ => self.path().rsplit('/').next().unwrap_or_default().to_owned(),
+        }
     }
 
     /// Whether one number has both names: writing one changes what the other reads.
@@ -57,6 +71,10 @@ impl Place {
             ("scheduler", ..) => Place::Scheduler,
             (_, Some(knob), _) => Place::Knob(knob.to_owned()),
             (.., Some(file)) => Place::Memory(file.to_owned()),
+            _ if path.rsplit('/').next().is_some_and(|last| last.starts_with("io.")) => {
+                let (group, file) = path.rsplit_once('/').unwrap_or(("", path));
+                Place::Group { group: group.to_owned(), file: file.to_owned() }
+            }
             _ => Place::Queue(path.to_owned()),
         }
     }

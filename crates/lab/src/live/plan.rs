@@ -12,6 +12,9 @@ use rand_pcg::Pcg64Mcg;
 /// setting then is left out whatever this is. What hangs on it: too short a time mixes the settings, which makes
 /// differences look smaller.
 pub const SETTLE: Span = Span::from_secs(5);
+/// The same where an arm sets io.cost, which moves its rate step by step until it suits the disk. Chosen, not measured:
+/// three times as long. What hangs on it is the same; `--every` has to be twice as long.
+pub const SETTLE_IO_COST: Span = Span::from_secs(15);
 /// With fewer pairs an interval says next to nothing (Student's t with one degree of freedom).
 const FEWEST_BLOCKS: usize = 3;
 

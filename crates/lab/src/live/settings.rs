@@ -3,12 +3,15 @@
 //! **Rule** A switch of the scheduler makes its knobs anew, gives the queue another `nr_requests`, and turns writeback
 //! throttling off or on (`wbt_lat_usec`); so the scheduler is always first, then its knobs, then the queue's files.
 //! `wbt_lat_usec` is only written if it reads otherwise, as any write makes it "on by hand"; and then -1 is tried
-//! before the number, which gives the kernel's own value back.
+//! before the number, which gives the kernel's own value back. Files of control groups are before the queue's, since
+//! io.cost turns throttling off, too ([`group`](super::group)).
 //! **Source** docs/behaviour/blk-wbt.md; the kernel's Documentation/ABI/stable/sysfs-block for -1; the rest was
 //! observed on 6.18 (there, -1 is "by hand", too: BFQ no longer turns it off).
 
+use std::collections::BTreeSet;
 use std::fmt;
 
+use super::group;
 use super::place::OF_THE_MEMORY;
 use super::{LiveMachine, Place};
 
@@ -39,10 +42,19 @@ impl LiveArm {
             return Err(format!("`{text}`: expected a scheduler, as in `bfq` or `bfq:slice_idle=0`"));
         }
         let settings = words.map(|word| match word.split_once('=') {
+            Some((name, value)) if group::is_meant(name) => {
+                group::parse(name, value).map_err(|why| format!("`{text}`: {why}"))
+            }
             Some((name, value)) if is_word(name) && !value.is_empty() => Ok((LiveArm::place(name), value.to_owned())),
             _ => Err(format!("`{text}`: `{word}`: expected KNOB=VALUE, as in `bfq:slice_idle=0:nr_requests=128`")),
         });
         let settings = settings.collect::<Result<Vec<_>, String>>()?;
+        LiveArm::checked(text, scheduler, &settings)?;
+        Ok(LiveArm { scheduler: scheduler.to_owned(), settings })
+    }
+
+    /// What these settings may not be together.
+    fn checked(text: &str, scheduler: &str, settings: &[(Place, String)]) -> Result<(), String> {
         let memory = |place: &Place| matches!(place, Place::Memory(_));
         if let Some((place, _)) = settings.iter().find(|(place, value)| memory(place) && value.trim() == "0") {
             return Err(format!(
@@ -68,12 +80,34 @@ impl LiveArm {
                  `mq-deadline:nr_requests=64`"
             ));
         }
-        Ok(LiveArm { scheduler: scheduler.to_owned(), settings })
+        let is_bfqs = |place: &Place| matches!(place, Place::Group { file, .. } if file == "io.bfq.weight");
+        match settings.iter().any(|(place, _)| is_bfqs(place)) && scheduler != "bfq" {
+            true => Err(format!("`{text}`: io.bfq.weight: only bfq obeys it: expected it with `bfq`")),
+            false => Ok(()),
+        }
     }
 
     /// Whether it sets a limit of dirty pages, which is common to all disks.
     pub fn sets_memory(&self) -> bool {
         self.settings.iter().any(|(place, _)| matches!(place, Place::Memory(_)))
+    }
+
+    /// Whether it sets figures of io.cost, which finds its rate only in some seconds.
+    pub fn sets_io_cost(&self) -> bool {
+        self.settings.iter().any(
+            |(place, _)| matches!(place, Place::Group { file, .. } if file.starts_with("io.cost.") || file == "io.weight"),
+        )
+    }
+
+    /// The groups' files among its settings.
+    pub fn groups(&self) -> impl Iterator<Item = &(Place, String)> {
+        self.settings.iter().filter(|(place, _)| matches!(place, Place::Group { .. }))
+    }
+
+    /// The same without them.
+    pub(super) fn without_groups(&self) -> LiveArm {
+        let others = self.settings.iter().filter(|(place, _)| !matches!(place, Place::Group { .. }));
+        LiveArm { scheduler: self.scheduler.clone(), settings: others.cloned().collect() }
     }
 
     fn place(name: &str) -> Place {
@@ -110,29 +144,32 @@ impl Saved {
         Ok(Saved(all))
     }
 
-    /// The same, and the memory's limits if one of these arms sets one: nobody else's trial touches what is common to
-    /// all disks.
+    /// The same, and what of these arms' is not the disk's alone: the groups' files that they set, and the memory's
+    /// limits if one of them sets one. Nobody else's trial touches what is common to all disks.
     ///
     /// # Errors
-    /// As [`read`](Saved::read).
+    /// As [`read`](Saved::read), and of a group's file that the machine does not have.
     pub fn read_for(machine: &mut impl LiveMachine, arms: &[LiveArm]) -> Result<Saved, String> {
         let saved = Saved::read(machine)?;
-        Ok(if arms.iter().any(LiveArm::sets_memory) { saved.with_memory(machine) } else { saved })
+        let groups: BTreeSet<&Place> = arms.iter().flat_map(LiveArm::groups).map(|(place, _)| place).collect();
+        groups.iter().try_for_each(|place| machine.read(place).map(drop))?;
+        let memory = if arms.iter().any(LiveArm::sets_memory) { &OF_THE_MEMORY[..] } else { &[] };
+        let memory = memory.iter().map(|name| Place::Memory((*name).to_owned()));
+        Ok(saved.extended(machine, groups.into_iter().cloned().chain(memory)))
     }
 
-    /// What these places read now: the disk's, and the memory's if they are among them.
+    /// What these places read now: the disk's, and those besides that are among them.
     ///
     /// # Errors
     /// As [`read`](Saved::read).
     pub(super) fn again(&self, machine: &mut impl LiveMachine) -> Result<Saved, String> {
-        let saved = Saved::read(machine)?;
-        let has_memory = self.0.iter().any(|(place, _)| matches!(place, Place::Memory(_)));
-        Ok(if has_memory { saved.with_memory(machine) } else { saved })
+        let others = self.0.iter().map(|(place, _)| place.clone());
+        let others = others.filter(|place| matches!(place, Place::Memory(_) | Place::Group { .. }));
+        Ok(Saved::read(machine)?.extended(machine, others))
     }
 
-    fn with_memory(mut self, machine: &mut impl LiveMachine) -> Saved {
-        let places = OF_THE_MEMORY.map(|name| Place::Memory(name.to_owned()));
-        self.0.extend(places.into_iter().filter_map(|place| machine.read(&place).ok().map(|value| (place, value))));
+    fn extended(mut self, machine: &mut impl LiveMachine, places: impl Iterator<Item = Place>) -> Saved {
+        self.0.extend(places.filter_map(|place| machine.read(&place).ok().map(|value| (place, value))));
         self.0.sort();
         self
     }
@@ -148,12 +185,15 @@ impl Saved {
     }
 
     /// These settings with an arm's in their place. `fresh` is what a switch to the arm's scheduler gives; it is
-    /// `self` for the scheduler that was there, whose knobs are the user's.
+    /// `self` for the scheduler that was there, whose knobs are the user's. Throttling is not among them if the arm
+    /// switches io.cost on, which decides about it.
     pub fn with(&self, arm: &LiveArm, fresh: &Saved) -> Saved {
         let is_switched = |place: &Place| match place {
             Place::Scheduler | Place::Knob(_) => true,
             Place::Queue(name) => ["nr_requests", "wbt_lat_usec"].contains(&name.as_str()),
             Place::Memory(_) => false,
+            // A disk's weights in a group are BFQ's own, and go with it.
+            Place::Group { file, .. } => file == "io.bfq.weight",
         };
         let own = self.0.iter().filter(|(place, _)| !is_switched(place));
         let mut all: Vec<(Place, String)> = match arm.scheduler == self.scheduler() {
@@ -162,7 +202,16 @@ impl Saved {
         };
         for (place, value) in &arm.settings {
             all.retain(|(at, _)| at != place && !place.is_the_same_knob(at));
-            all.push((place.clone(), value.clone()));
+            let value = match place {
+                Place::Group { file, .. } => group::merged(file, self.value(place).unwrap_or_default(), value),
+                _ => value.clone(),
+            };
+            all.push((place.clone(), value));
+        }
+        let throttling = Place::Queue("wbt_lat_usec".to_owned());
+        let is_set = |place: &Place| arm.settings.iter().any(|(at, _)| at == place);
+        if arm.groups().any(|(place, value)| group::switches_cost_on(place, value)) && !is_set(&throttling) {
+            all.retain(|(place, _)| *place != throttling);
         }
         all.sort();
         Saved(all)
@@ -179,7 +228,8 @@ impl Saved {
             let is_theirs = is_theirs(except, place);
             // A limit of dirty pages is not 0 but unused: the other of its pair, which is written instead, makes it so.
             let is_unused = value == "0" && matches!(place, Place::Memory(_));
-            if is_theirs || is_unused || machine.read(place).is_ok_and(|now| now == *value) {
+            let is_so = |now: String| now == *value || is_a_groups(place) && group::agrees(value, &now);
+            if is_theirs || is_unused || machine.is_gone(place) || machine.read(place).is_ok_and(is_so) {
                 continue;
             }
             if let Err(error) = give(machine, place, value) {
@@ -189,7 +239,8 @@ impl Saved {
         let ours = |(place, value): &&(Place, String)| !is_theirs(except, place) && !value.starts_with('-');
         for (place, value) in self.0.iter().filter(ours) {
             match machine.read(place) {
-                Ok(now) if now == *value => {}
+                _ if machine.is_gone(place) => {}
+                Ok(now) if now == *value || is_a_groups(place) && group::agrees(value, &now) => {}
                 Ok(now) => failed.push(format!("{}: {value} was written, and it reads {now}", place.path())),
                 Err(error) => failed.push(error),
             }
@@ -204,11 +255,19 @@ fn is_theirs(theirs: Option<&Place>, place: &Place) -> bool {
     theirs.is_some_and(|theirs| *theirs == Place::Scheduler || theirs == place || theirs.is_the_same_knob(place))
 }
 
-/// Writes a value that reads otherwise now. Throttling's is the default if -1 gives it.
+fn is_a_groups(place: &Place) -> bool {
+    matches!(place, Place::Group { .. })
+}
+
+/// Writes a value that reads otherwise now. Throttling's is the default if -1 gives it; figures by hand are written
+/// over the kernel's own.
 fn give(machine: &mut impl LiveMachine, place: &Place, value: &str) -> Result<(), String> {
     let is_throttling = *place == Place::Queue("wbt_lat_usec".to_owned());
     if is_throttling && value != "0" && machine.write(place, "-1").is_ok() && machine.read(place)? == value {
         return Ok(());
+    }
+    if is_a_groups(place) && group::is_by_hand(value) {
+        machine.write(place, "ctrl=auto")?;
     }
     machine.write(place, value)
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Instant, Span};
 
-use super::{LiveIo, LiveKind, LiveMachine, LiveTick, Place};
+use super::{LiveIo, LiveKind, LiveMachine, LiveTick, Place, group};
 
 /// The machine.
 pub struct SimulatedMachine {
@@ -27,6 +27,10 @@ pub struct SimulatedMachine {
     pub hangs: bool,
     /// What is written to `nr_requests` changes nothing, and no error says so.
     pub deaf: bool,
+    /// When the group `web` is removed.
+    pub vanishes: Option<Instant>,
+    /// How much of its drift the load keeps from one second to the next.
+    pub memory: f64,
     /// What was written.
     pub written: Vec<(Place, String)>,
 }
@@ -45,6 +49,8 @@ impl SimulatedMachine {
             stops: None,
             hangs: false,
             deaf: false,
+            vanishes: None,
+            memory: 0.99,
             written: Vec::new(),
         };
         machine.values.insert(Place::Queue("read_ahead_kb".to_owned()), "128".to_owned());
@@ -52,6 +58,10 @@ impl SimulatedMachine {
         let unused = ["dirty_bytes", "dirty_background_bytes"].map(|name| (name, "0"));
         let memory = memory.into_iter().chain(unused);
         machine.values.extend(memory.map(|(name, value)| (Place::Memory(name.to_owned()), value.to_owned())));
+        for path in ["io.cost.qos", "web/io.max", "web/io.bfq.weight"] {
+            let (place, file) = (Place::of_path(path), path.rsplit('/').next().unwrap_or(path));
+            machine.values.insert(place, group::of_disk(file, "", "8:0"));
+        }
         machine.switch("mq-deadline");
         machine
     }
@@ -70,6 +80,30 @@ impl SimulatedMachine {
         self.values.insert(Place::Queue("nr_requests".to_owned()), tags.to_owned());
         self.values.insert(Place::Queue("wbt_lat_usec".to_owned()), wbt.to_owned());
         self.values.insert(Place::Scheduler, scheduler.to_owned());
+        if self.cost_is_on() {
+            self.values.insert(Place::Queue("wbt_lat_usec".to_owned()), "0".to_owned());
+        }
+        self.values.insert(Place::of_path("web/io.bfq.weight"), "default".to_owned());
+    }
+
+    fn cost_is_on(&self) -> bool {
+        self.values[&Place::of_path("io.cost.qos")].contains("enable=1")
+    }
+
+    /// As documented: figures written are by hand, and io.cost and throttling are never both on by themselves.
+    fn write_group(&mut self, place: &Place, file: &str, value: &str) -> Result<(), String> {
+        let was = self.values[place].clone();
+        if file == "io.bfq.weight" && self.values[&Place::Scheduler] != "bfq" {
+            return Err("Operation not supported".to_owned());
+        }
+        let was_on = self.cost_is_on();
+        let merged = group::merged(file, &was, value);
+        self.values.insert(place.clone(), merged);
+        if self.cost_is_on() != was_on {
+            let throttling = if was_on { "2000" } else { "0" };
+            self.values.insert(Place::Queue("wbt_lat_usec".to_owned()), throttling.to_owned());
+        }
+        Ok(())
     }
 
     fn even(&mut self) -> f64 {
@@ -103,6 +137,7 @@ impl LiveMachine for SimulatedMachine {
                 self.values.insert(Place::Knob("slice_idle".to_owned()), (us / 1000).to_string());
                 self.values.insert(Place::Knob("slice_idle_us".to_owned()), us.to_string());
             }
+            Place::Group { file, .. } => self.write_group(place, &file.clone(), value)?,
             Place::Queue(name) if name == "nr_requests" && self.deaf => {}
             Place::Queue(name) if name == "wbt_lat_usec" && value == "-1" => {
                 self.values.insert(place.clone(), "2000".to_owned());
@@ -120,6 +155,10 @@ impl LiveMachine for SimulatedMachine {
         Ok(())
     }
 
+    fn is_gone(&mut self, place: &Place) -> bool {
+        place.path().starts_with("web/") && !self.values.contains_key(place)
+    }
+
     fn knobs(&mut self) -> Vec<String> {
         let knobs = self.values.keys().filter_map(|place| match place {
             Place::Knob(name) => Some(name.clone()),
@@ -135,7 +174,8 @@ impl LiveMachine for SimulatedMachine {
     fn watch(&mut self, span: Span) -> Result<LiveTick, String> {
         self.now += span;
         // A load drifts over minutes: half of it is forgotten in about a minute.
-        self.drift = 0.99 * self.drift + 0.14 * self.rough * self.normal();
+        let fresh = (1.0 - self.memory * self.memory).sqrt();
+        self.drift = self.memory * self.drift + fresh * self.rough * self.normal();
         let under_bfq = self.values[&Place::Scheduler] == "bfq";
         let times = if under_bfq { self.slower } else { 1.0 };
         let second = self.drift + self.rough * self.normal();
@@ -145,6 +185,9 @@ impl LiveMachine for SimulatedMachine {
             LiveIo { task: "db".to_owned(), kind: LiveKind::Read, bytes, waited: Span::from_ns(waited as u64) }
         });
         let done = done.collect();
+        if self.vanishes.take_if(|at| *at <= self.now).is_some() {
+            self.values.retain(|place, _| !place.path().starts_with("web/"));
+        }
         if let Some((_, place, value)) = self.other.take_if(|(at, ..)| *at <= self.now) {
             self.values.insert(place, value);
         }

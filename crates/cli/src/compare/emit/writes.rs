@@ -27,8 +27,9 @@ impl EmitSetting {
 
     /// The setting of a trial.
     pub(super) fn of_arm(arm: &LiveArm) -> EmitSetting {
-        // The memory's limits are no files of a disk.
-        let own = arm.settings.iter().filter(|(place, _)| !matches!(place, Place::Memory(_)));
+        // The memory's limits and the groups' are no files of a disk.
+        let is_elsewhere = |place: &Place| matches!(place, Place::Memory(_) | Place::Group { .. });
+        let own = arm.settings.iter().filter(|(place, _)| !is_elsewhere(place));
         let files = own.map(|(place, value)| (format!("queue/{}", place.path()), value.clone()));
         EmitSetting { label: arm.to_string(), scheduler: arm.scheduler.clone(), files: files.collect() }
     }
