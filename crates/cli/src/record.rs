@@ -1,5 +1,6 @@
 //! `blksched record`: records the requests to this machine's disks, in one file that `compare` reads.
 
+mod groups;
 pub(crate) mod machine;
 pub(crate) mod tracefs;
 
@@ -17,6 +18,7 @@ use flate2::write::GzEncoder;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
+use groups::SeenGroups;
 use tracefs::Instance;
 
 #[derive(Debug, Args)]
@@ -102,7 +104,10 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     let half = out.with_extension(format!("half-{}", std::process::id()));
     let outside = |error: std::io::Error| Failure::Outside(format!("{}: {error}", half.display()));
     let mut file = GzEncoder::new(BufWriter::new(File::create(&half).map_err(outside)?), Compression::fast());
-    let recorded = write!(file, "{machine}").map_err(outside).and_then(|()| record(arguments, &instance, &mut file));
+    let head = write!(file, "{machine}").map_err(outside);
+    let mut seen = SeenGroups::new(&mut file);
+    let recorded = head.and_then(|()| record(arguments, &instance, &mut seen));
+    let recorded = recorded.and_then(|bytes| seen.finish().map(|()| bytes).map_err(outside));
     let lost = instance.lost();
     drop(instance);
     let bytes = match recorded {

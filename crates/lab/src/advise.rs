@@ -14,7 +14,7 @@ use blksched::Catalogue;
 use blksched_simulate::story::StoriesAsked;
 use blksched_traces::machine::Device;
 
-pub use load::{RecordedLoad, Served, WaitingStream};
+pub use load::{RecordedLoad, Served, WaitingStream, last_part};
 pub use model::{ModelFrom, ModelOffered, ModelTried, Replayed};
 
 use crate::compare::Compared;
@@ -191,7 +191,7 @@ fn explained(compared: &Compared) -> Result<Option<String>, Error> {
     let (scene, stage) = (&compared.comparison.scene, &compared.stage);
     let Some((contender, (_, trial))) = compared.contenders.iter().zip(&compared.used).next() else { return Ok(None) };
     let explanation = Explanation::run(stage, scene, contender, trial, StoriesAsked::nothing())?;
-    Ok(explanation.culprit)
+    Ok(explanation.to_act)
 }
 
 #[cfg(test)]

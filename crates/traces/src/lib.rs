@@ -13,6 +13,7 @@ pub mod calls;
 pub mod columns;
 pub mod elevator_transcript;
 pub mod fs_recording;
+pub mod groups;
 mod lines;
 pub mod machine;
 #[cfg(feature = "perfetto")]

@@ -4,7 +4,7 @@
 //! # blksched record 1
 //! # kernel 6.18.44
 //! # priorities recorded
-//! # groups not recorded
+//! # groups at the end
 //! # device 8,0 name=sda scheduler=mq-deadline rotational=1 nr_requests=64 knobs=fifo_batch:16,front_merges:1
 //! # device 9,0 name=md0 stack=md-raid1:sdb+sdc
 //! # member 8,16 name=sdb scheduler=none rotational=0
@@ -14,7 +14,8 @@
 //! member.
 //!
 //! A device's words are named after the files of its folder in sysfs: `queue/…`, `device/queue_depth`, `device/model`
-//! (blanks as `_`), and `knobs` those of `queue/iosched`. Files that sysfs does not have are left out.
+//! (blanks as `_`), and `knobs` those of `queue/iosched`; `io_cost` is 1 where io.cost is on. Files that sysfs does not
+//! have are left out. Behind the events are the tasks' [control groups](crate::groups).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -60,7 +61,7 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = |whether| if whether { "recorded" } else { "not recorded" };
         writeln!(f, "{FIRST}\n# kernel {}", self.kernel)?;
-        writeln!(f, "# priorities {}\n# groups not recorded", told(self.priorities))?;
+        writeln!(f, "# priorities {}\n# groups at the end", told(self.priorities))?;
         let devices = self.devices.iter().map(|device| ("device", device));
         for (what, ((major, minor), device)) in devices.chain(self.members.iter().map(|member| ("member", member))) {
             write!(f, "# {what} {major},{minor}")?;

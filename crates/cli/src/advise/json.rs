@@ -9,6 +9,9 @@ pub(super) fn text(advised: &Advised, name: &str, next: Option<&str>) -> String 
     let predicted = advised.compared.as_ref().map(|compared| {
         serde_json::from_str::<Value>(&compare::json::text(compared)).expect("it is what was just written")
     });
+    let ignored = advised.load.ignored_weights(advised.device.as_ref());
+    let ignored: Vec<Value> =
+        ignored.iter().map(|(group, weights)| json!({ "group": group, "weights": weights })).collect();
     let value = json!({
         "schema": "blksched/advise/1",
         "version": env!("CARGO_PKG_VERSION"),
@@ -18,6 +21,7 @@ pub(super) fn text(advised: &Advised, name: &str, next: Option<&str>) -> String 
         "duration_ns": advised.load.lasts.as_ns(),
         "ios": advised.load.ios,
         "processes": advised.load.streams.iter().map(stream).collect::<Vec<_>>(),
+        "ignored_weights": ignored,
         "models": advised.models.iter().enumerate().map(|(at, one)| model(one, advised.nearest == Some(at)))
             .collect::<Vec<_>>(),
         "advice": advised.advice().word(),
@@ -39,6 +43,7 @@ fn stream(stream: &WaitingStream) -> Value {
     };
     json!({
         "process": stream.process,
+        "group": stream.group,
         "kind": stream.kind.name(),
         "ios": stream.ios,
         "bytes": stream.bytes,

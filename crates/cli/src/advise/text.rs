@@ -1,6 +1,8 @@
 //! The advice as one screen.
 
-use blksched_lab::advise::{Advised, ModelFrom, ModelTried, WaitingStream};
+use std::collections::BTreeMap;
+
+use blksched_lab::advise::{Advised, ModelFrom, ModelTried, WaitingStream, last_part};
 use blksched_lab::live::LiveKind;
 use blksched_lab::verdict::brief::Advice;
 use blksched_measure::{Cell, Quantity, Table};
@@ -23,6 +25,7 @@ pub(super) fn text(advised: &Advised, name: &str, disk: &str, next: Option<&str>
     text += &output::paint(&paragraph(&now(advised)), Paint::Bold);
     text += &output::render(&processes(advised), TableStyle::Text);
     text += "\n";
+    text += &weights(advised, disk).map_or_else(String::new, |said| paragraph(&said));
     text += &paragraph(&models(advised));
     match &advised.compared {
         Some(compared) => {
@@ -106,30 +109,61 @@ fn now(advised: &Advised) -> String {
                 0..10 => String::new(),
                 some => format!("; {some} of them, beside nobody else's, took {}", time(victim.alone.mean())),
             };
+            let culprits = load.stream_of(served).and_then(|stream| stream.group.as_deref());
             format!(
-                "Recorded: {}'s {} took {} on average, {} at p99; of all I/Os that ended meanwhile {:.0} % were \
-                 others', most of them {whose}'s {}{alone}.",
+                "Recorded: {}'s {}{} took {} on average, {} at p99; of all I/Os that ended meanwhile {:.0} % were \
+                 others', most of them {whose}'s {}{}{alone}.",
                 victim.process,
                 work(victim.kind),
+                within(victim.group.as_deref()),
                 time(victim.waits.mean()),
                 time(victim.waits.percentile(99.0).as_ns() as f64),
                 100.0 * victim.of_others(),
-                work(served.kind)
+                work(served.kind),
+                within(culprits)
             )
         }
     }
 }
 
+/// " (in postgresql.service)"
+fn within(group: Option<&str>) -> String {
+    group.map_or_else(String::new, |group| format!(" (in {})", last_part(group)))
+}
+
+/// Weights of control groups that nothing obeys on this disk.
+fn weights(advised: &Advised, disk: &str) -> Option<String> {
+    let ignored = advised.load.ignored_weights(advised.device.as_ref());
+    let each = |(group, weights): &(&str, &BTreeMap<String, u32>)| {
+        let said: Vec<String> = weights.iter().map(|(file, weight)| format!("{file} {weight}")).collect();
+        format!("{} has {}", group.trim_start_matches('/'), said.join(", "))
+    };
+    let all: Vec<String> = ignored.iter().map(each).collect();
+    let scheduler = advised.device.as_ref()?.word("scheduler")?;
+    (!all.is_empty()).then(|| {
+        format!(
+            "Weights that nothing obeys on this disk: {}. bfq obeys io.bfq.weight; io.weight is io.cost's, which is not \
+             on here. `blksched trial {disk} --elevators '{scheduler},bfq,{scheduler}:io.cost.qos=enable=1'` tries both.",
+            all.join("; ")
+        )
+    })
+}
+
 /// Each process's recorded waiting.
 fn processes(advised: &Advised) -> Table {
-    let columns = ["process", "kind", "I/Os", "MiB/s", "mean", "p99", "what ended meanwhile"];
-    let mut table = output::words("", &columns.map(|column| (column, column)));
+    let has_groups = advised.load.streams.iter().any(|stream| stream.group.is_some());
+    let groups = has_groups.then_some("group");
+    let columns = ["process"].into_iter().chain(groups);
+    let columns = columns.chain(["kind", "I/Os", "MiB/s", "mean", "p99", "what ended meanwhile"]);
+    let columns: Vec<_> = columns.map(|column| (column, column)).collect();
+    let mut table = output::words("", &columns);
     let seconds = advised.load.lasts.as_secs_f64().max(1e-9);
     for stream in advised.load.streams.iter().take(SHOWN) {
         let is_timed = !stream.waits.is_empty();
         let timed = |ns: f64| if is_timed { time(ns) } else { "-".to_owned() };
+        let group = stream.group.as_deref().map_or("-", last_part).to_owned();
+        let first = [stream.process.clone()].into_iter().chain(has_groups.then_some(group));
         let row = [
-            stream.process.clone(),
             stream.kind.name().to_owned(),
             stream.ios.to_string(),
             format!("{:.1}", stream.bytes as f64 / f64::from(1 << 20) / seconds),
@@ -137,7 +171,7 @@ fn processes(advised: &Advised) -> Table {
             timed(stream.waits.percentile(99.0).as_ns() as f64),
             meanwhile(stream),
         ];
-        table.row(row.into_iter().map(Cell::from));
+        table.row(first.chain(row).map(Cell::from));
     }
     let others = advised.load.streams.len().saturating_sub(SHOWN);
     if others > 0 {

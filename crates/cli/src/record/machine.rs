@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use blksched_lab::live::group;
 use blksched_text::did_you_mean;
 use blksched_traces::machine::{Device, Machine};
 
 use crate::input::stacked;
+use crate::trial::groups::GroupTree;
 
 /// Files of a disk's directory in sysfs that a simulation can use or a reader wants to know.
 pub(super) const WORDS: [(&str, &str); 10] = [
@@ -99,6 +101,10 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
     device.words.extend(on.map(|on| ("scheduler".to_owned(), on)));
     let all = offered.map(|all| all.replace(['[', ']'], "").split_whitespace().collect::<Vec<_>>().join(","));
     device.words.extend(all.map(|all| ("schedulers".to_owned(), all)));
+    let qos = GroupTree::below(root).path("", "io.cost.qos").ok().and_then(|file| fs::read_to_string(file).ok());
+    let line = qos.map(|qos| group::of_disk("io.cost.qos", &qos, &format!("{}:{}", number.0, number.1)));
+    let is_on = line.map(|line| u8::from(line.starts_with("enable=1")).to_string());
+    device.words.extend(is_on.map(|is_on| ("io_cost".to_owned(), is_on)));
     let path = folder.canonicalize().ok().filter(|path| path.to_str().is_some_and(|text| !text.contains(' ')));
     device.words.extend(path.map(|path| ("path".to_owned(), path.display().to_string())));
     let queues = fs::read_dir(folder.join("mq")).map_or(0, Iterator::count);

@@ -176,7 +176,7 @@ fn description(names: &str) -> String {
     let mut text = String::from("describe() {\n  echo '# blksched record 1'; echo \"# kernel $(uname -r)\"\n");
     // Requests have had their priority in the tracer's lines since 6.7.
     text += "  uname -r | awk -F'[.-]' '{ print ($1 > 6 || $1 == 6 && $2 >= 7) ? \"# priorities recorded\" : \
-             \"# priorities not recorded\" }'\n  echo '# groups not recorded'\n";
+             \"# priorities not recorded\" }'\n  echo '# groups at the end'\n";
     let _ = writeln!(
         text,
         "  for d in {names}; do\n    s=/sys/block/$d; IFS=: read -r a b < $s/dev; l=\"# device $a,$b name=$d\""
@@ -190,7 +190,10 @@ fn description(names: &str) -> String {
     text += "    l=\"$l schedulers=$(tr -d '[]' < $s/queue/scheduler | sed 's/ *$//' | tr ' ' ',')\"\n    k=\n";
     text += "    for f in $s/queue/iosched/*; do\n      v=$(cat $f 2>/dev/null) || continue\n      case $v in \
              *[[:space:]]*|'') ;; *) k=\"$k${k:+,}${f##*/}:$v\" ;; esac\n    done\n";
-    text + "    echo \"$l${k:+ knobs=$k}\"\n  done\n}\n"
+    text += "    echo \"$l${k:+ knobs=$k}\"\n  done\n}\n";
+    // Of those tasks that still live then.
+    text + "tasks() {\n  for t in /proc/[0-9]*/task/[0-9]*; do\n    while IFS= read -r l; do\n      case $l in \
+            0::/?*) echo \"# task ${t##*/} ${l#0::}\" ;; esac\n    done < $t/cgroup\n  done 2>/dev/null\n}\n"
 }
 
 /// The same as shell commands; the file that they leave begins with the machine's description, as ours does.
@@ -222,7 +225,7 @@ pub(crate) fn commands(arguments: &RecordArguments) -> String {
     text += "  echo \"$FILTER\" > $I/events/block/$e/filter; echo 1 > $I/events/block/$e/enable\ndone\n";
     // At Ctrl-C the reader ends, and what it has read is packed.
     text += "echo 1 > $I/tracing_on\n";
-    let _ = writeln!(text, "{{ describe; timeout {seconds} cat $I/trace_pipe || true; }} |");
+    let _ = writeln!(text, "{{ describe; timeout {seconds} cat $I/trace_pipe || true; tasks; }} |");
     let _ = writeln!(text, "  (trap '' INT; head -c {}M | gzip -1 > {out})", arguments.max_size);
     text += "grep -h -e overrun $I/per_cpu/cpu*/stats   # events lost: should be 0\n";
     text

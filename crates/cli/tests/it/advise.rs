@@ -94,7 +94,7 @@ fn a_model_that_is_not_the_disk_gives_no_verdict() {
 /// events are lost.
 pub fn recorded(lost: u64) -> String {
     let mut text = String::from(
-        "# blksched record 1\n# kernel 6.12.3\n# priorities recorded\n# groups not recorded\n# device 8,0 name=sdq \
+        "# blksched record 1\n# kernel 6.12.3\n# priorities recorded\n# groups at the end\n# device 8,0 name=sdq \
          model=WDC_WD40 rotational=1 queue_depth=32 hw_queues=1 scheduler=mq-deadline schedulers=none,mq-deadline \
          size=7814037168 mounted=/home,/srv knobs=fifo_batch:16,read_expire:100\n",
     );
@@ -127,6 +127,25 @@ fn a_recording_with_losses_ranks_nothing_and_says_so() {
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("events were lost") || said.contains("was lost"), "{said}");
     assert!(said.contains("Next: record again") && !said.contains("Next, the proof"), "{said}");
+}
+
+/// Weights ignored: a service that systemd gives eight times the usual weight, under a scheduler that looks at none.
+#[test]
+fn weights_that_nothing_obeys_are_named_with_what_obeys_them() {
+    let folder = Folder::new();
+    let text = recorded(0)
+        + "# task 77 /system.slice/db.service\n# group /system.slice/db.service io.weight=800 io.bfq.weight=800\n";
+    let file = folder.written("weights.txt", &text);
+    let (_, said) = advised(&[file.to_str().expect("UTF-8"), "--disk", "hdd-7200"]);
+    assert!(said.contains("system.slice/db.service has io.bfq.weight 800, io.weight 800."), "{said}");
+    assert!(said.contains("--elevators 'mq-deadline,bfq,mq-deadline:io.cost.qos=enable=1'` tries both."), "{said}");
+    assert!(
+        said.lines().any(|line| line.contains("db") && line.contains("db.service") && line.contains("1000")),
+        "{said}"
+    );
+    let obeyed = folder.written("obeyed.txt", text.replace("scheduler=mq-deadline ", "scheduler=bfq "));
+    let (_, said) = advised(&[obeyed.to_str().expect("UTF-8"), "--disk", "hdd-7200"]);
+    assert!(!said.contains("nothing obeys"), "{said}");
 }
 
 /// A reader whose few reads take half a second beside a backup that does not notice: on the model they take as long as

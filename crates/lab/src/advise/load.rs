@@ -5,12 +5,14 @@
 //! on many at a time the others may have harmed nobody. So beside it stands how long those took during which nothing
 //! of others ended, and who took hardly longer beside others is not named.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blksched::author::Waiter;
 use blksched::{Op, Span};
 use blksched_measure::Histogram;
 use blksched_simulate::recording::Stream;
+use blksched_traces::groups::RecordedGroups;
+use blksched_traces::machine::Device;
 use blksched_workloads::replay::{InFlightIos, TraceAction, TraceEvent};
 
 use crate::error::Error;
@@ -36,6 +38,8 @@ const OTHERS: &str = "others";
 pub struct WaitingStream {
     /// The process's name; processes of one name are taken together.
     pub process: String,
+    /// Its control group, from the root, if the recording tells.
+    pub group: Option<String>,
     /// The kind. A flush counts as a sync write, a discard as a write in the background.
     pub kind: LiveKind,
     /// I/Os submitted.
@@ -74,6 +78,8 @@ pub struct RecordedLoad {
     pub reach: u64,
     /// Whether the end of any was recorded.
     pub has_completions: bool,
+    /// The weights of control groups that are not the kernel's default, by the names of their files.
+    pub weights: BTreeMap<String, BTreeMap<String, u32>>,
     /// Each process and kind; those that waited longest in all first.
     pub streams: Vec<WaitingStream>,
 }
@@ -131,7 +137,27 @@ impl RecordedLoad {
             reader.take(event);
             Ok(())
         })?;
-        Ok(reader.finish(stream.names()))
+        Ok(reader.finish(stream.names(), stream.groups()))
+    }
+
+    /// The groups whose weights nothing obeys on a disk like this: BFQ obeys io.bfq.weight, io.cost io.weight. None if
+    /// the scheduler is not known.
+    pub fn ignored_weights(&self, device: Option<&Device>) -> Vec<(&str, &BTreeMap<String, u32>)> {
+        let word = |name: &str| device.and_then(|device| device.word(name));
+        let (scheduler, has_cost) = (word("scheduler"), word("io_cost") == Some("1"));
+        let obeys = |file: &str| match file {
+            "io.bfq.weight" => scheduler == Some("bfq"),
+            _ => has_cost,
+        };
+        let is_ignored =
+            |weights: &BTreeMap<String, u32>| !weights.is_empty() && !weights.keys().any(|file| obeys(file));
+        let all = self.weights.iter().filter(|(_, weights)| scheduler.is_some() && is_ignored(weights));
+        all.map(|(group, weights)| (group.as_str(), weights)).collect()
+    }
+
+    /// The stream of this process and kind.
+    pub fn stream_of(&self, served: &Served) -> Option<&WaitingStream> {
+        self.streams.iter().find(|one| (&one.process, one.kind) == (&served.process, served.kind))
     }
 
     /// Of those that somebody waits for, the one that waited longest beside others; `None` if none did to speak of.
@@ -235,13 +261,22 @@ impl Reader {
         })
     }
 
-    fn finish(self, names: &BTreeMap<u32, String>) -> RecordedLoad {
-        let name = |(pid, _): (u32, LiveKind)| match (names.get(&pid), pid) {
+    fn finish(self, names: &BTreeMap<u32, String>, groups: &RecordedGroups) -> RecordedLoad {
+        let plain = |(pid, _): (u32, LiveKind)| match (names.get(&pid), pid) {
             // A kernel's worker has a name that nobody chose.
             (Some(name), _) if name.starts_with("kworker/") => "kworker".to_owned(),
             (Some(name), _) => name.clone(),
             (None, u32::MAX) => OTHERS.to_owned(),
             (None, pid) => format!("process {pid}"),
+        };
+        let mut groups_of: BTreeMap<String, BTreeSet<Option<&String>>> = BTreeMap::new();
+        for sum in &self.sums {
+            groups_of.entry(plain(sum.key)).or_default().insert(groups.of_task.get(&sum.key.0));
+        }
+        // Of one name in several groups, each group's is one by itself.
+        let name = |key: (u32, LiveKind)| match (plain(key), groups.of_task.get(&key.0)) {
+            (plain, Some(group)) if groups_of[&plain].len() > 1 => format!("{plain} in {}", last_part(group)),
+            (plain, _) => plain,
         };
         let keys: Vec<(String, LiveKind)> = self.sums.iter().map(|sum| (name(sum.key), sum.key.1)).collect();
         let mut by_name: BTreeMap<(String, LiveKind), (WaitingStream, PartsOfTime)> = BTreeMap::new();
@@ -250,7 +285,8 @@ impl Reader {
         for (sum, key) in self.sums.into_iter().zip(&keys) {
             let (process, kind) = key.clone();
             let (waits, alone, served) = (Histogram::new(), Histogram::new(), Vec::new());
-            let stream = WaitingStream { process, kind, ios: 0, bytes: 0, waits, alone, served };
+            let group = groups.of_task.get(&sum.key.0).cloned();
+            let stream = WaitingStream { process, group, kind, ios: 0, bytes: 0, waits, alone, served };
             let (stream, parts) = by_name.entry(key.clone()).or_insert_with(|| (stream, BTreeMap::new()));
             stream.ios += sum.ios;
             stream.bytes += sum.bytes;
@@ -268,8 +304,13 @@ impl Reader {
         streams.sort_by(|a, b| total(b).total_cmp(&total(a)));
         let lasts = Span::from_ns(self.first.map_or(0, |first| self.last - first));
         let has_completions = streams.iter().any(|stream| !stream.waits.is_empty());
-        RecordedLoad { lasts, ios, reach: self.reach, has_completions, streams }
+        RecordedLoad { lasts, ios, reach: self.reach, has_completions, weights: groups.weights.clone(), streams }
     }
+}
+
+/// The name of a group's own folder, which says enough to whoever knows the machine.
+pub fn last_part(group: &str) -> &str {
+    group.rsplit('/').next().unwrap_or(group)
 }
 
 /// What ended meanwhile, weighted by the time of each wait, and of that what was of other processes \[ns\].
@@ -312,7 +353,11 @@ mod tests {
     fn load(events: &[TraceEvent]) -> RecordedLoad {
         let mut reader = Reader::default();
         events.iter().for_each(|event| reader.take(event));
-        reader.finish(&BTreeMap::from([(1, "db".to_owned()), (2, "cp".to_owned()), (3, "cp".to_owned())]))
+        reader.finish(&names(), &RecordedGroups::default())
+    }
+
+    fn names() -> BTreeMap<u32, String> {
+        BTreeMap::from([(1, "db".to_owned()), (2, "cp".to_owned()), (3, "cp".to_owned())])
     }
 
     #[test]
@@ -400,6 +445,44 @@ mod tests {
         let odd = load(&[event(5, complete, 0, Op::Read, 4), event(9, queue, 1, Op::Read, 8)]);
         assert_eq!((odd.ios, odd.streams[0].waits.count(), odd.streams[0].served.len()), (1, 0, 0));
         assert!(load(&[]).victim().is_none());
+    }
+
+    #[test]
+    fn groups_tell_processes_of_one_name_apart_and_weights_that_nothing_obeys_are_found() {
+        let (queue, complete) = (TraceAction::Queue, TraceAction::Complete);
+        let mut groups = RecordedGroups::default();
+        for line in [
+            "# task 1 /system.slice/db.service",
+            "# task 2 /user.slice/a",
+            "# task 3 /user.slice/b",
+            "# group /system.slice/db.service io.weight=800 io.bfq.weight=800",
+            "# group /user.slice",
+        ] {
+            assert!(groups.take(line));
+        }
+        let mut reader = Reader::default();
+        for (time, pid, place) in [(0, 2, 100), (0, 3, 200), (100, 1, 300)] {
+            reader.take(&event(time, queue, pid, Op::Read, place));
+        }
+        for (time, place) in [(400, 100), (900, 200), (1000, 300)] {
+            reader.take(&event(time, complete, 0, Op::Read, place));
+        }
+        let load = reader.finish(&names(), &groups);
+        let all: BTreeSet<(&str, Option<&str>)> =
+            load.streams.iter().map(|one| (one.process.as_str(), one.group.as_deref())).collect();
+        let (a, b) = (("cp in a", Some("/user.slice/a")), ("cp in b", Some("/user.slice/b")));
+        assert_eq!(all, BTreeSet::from([("db", Some("/system.slice/db.service")), a, b]));
+        let served = load.victim().unwrap().culprit().unwrap();
+        assert!(load.stream_of(served).unwrap().group.as_deref().unwrap().starts_with("/user.slice/"));
+        let ignored = |words: &[(&str, &str)]| {
+            let words = words.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+            let device = Device { words, knobs: BTreeMap::new() };
+            load.ignored_weights(Some(&device)).iter().map(|(group, _)| (*group).to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(ignored(&[("scheduler", "none")]), ["/system.slice/db.service"]);
+        assert_eq!(ignored(&[("scheduler", "none"), ("io_cost", "0")]), ["/system.slice/db.service"]);
+        assert!(ignored(&[("scheduler", "bfq")]).is_empty() && ignored(&[]).is_empty());
+        assert!(ignored(&[("scheduler", "none"), ("io_cost", "1")]).is_empty());
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub struct Explanation {
     /// The job that others waited for longest, in a sentence, and the knob that decided it; `None` if nobody waited for
     /// another for a fifth of its time.
     pub culprit: Option<String>,
+    /// The same for a reader who wants to act: without the knob, if another value of it changes little.
+    pub to_act: Option<String>,
     /// Who waited longest for it.
     victim: Option<String>,
     /// What a user should know besides.
@@ -126,6 +128,7 @@ impl Explanation {
             matched: teller.matched(),
             stories: teller.stories().iter().map(|story| IoStory::of(story, names)).collect(),
             victim: culprit.as_ref().map(|culprit| culprit.who.clone()),
+            to_act: culprit.as_ref().map(|culprit| culprit.sentence.clone()),
             culprit: culprit.map(|culprit| culprit.sentence),
             blame,
             notes,
@@ -167,7 +170,10 @@ impl Explanation {
         let (Some(who), Some(culprit)) = (&self.victim, &mut self.culprit) else { return Ok(self) };
         if let Some(knob) = lever::sentence(teller, names, who, trial)? {
             *culprit += " ";
-            *culprit += &knob;
+            *culprit += &knob.text;
+            if knob.changes {
+                self.to_act = Some(culprit.clone());
+            }
         }
         Ok(self)
     }

@@ -128,12 +128,30 @@ fn mean(blame: &Blame, names: &Names, who: &str) -> Option<Span> {
     (ios > 0).then(|| Span::from_ns(time.as_ns() / ios))
 }
 
+/// What a knob had to do with it.
+pub(super) struct LeverSaid {
+    pub text: String,
+    /// Whether another value of it changes what was waited for; unknown counts as yes.
+    pub changes: bool,
+}
+
+impl LeverSaid {
+    fn of(text: String) -> LeverSaid {
+        LeverSaid { text, changes: true }
+    }
+}
+
 /// What decided about the waits of the jobs called `who` in this trial: the knob, its value, and what half or twice as
 /// much does in the same run. `None` if no knob of the scheduler has a part of [`NAMED`] in their time.
 ///
 /// # Errors
 /// If the run stands still.
-pub(super) fn sentence(teller: &Storyteller, names: &Names, who: &str, trial: &Trial) -> Result<Option<String>, Error> {
+pub(super) fn sentence(
+    teller: &Storyteller,
+    names: &Names,
+    who: &str,
+    trial: &Trial,
+) -> Result<Option<LeverSaid>, Error> {
     let built = trial.elevator.build();
     let tunables = built.elevator.tunables();
     let Some((lever, waited)) = decisive(teller, names, who, tunables) else { return Ok(None) };
@@ -145,13 +163,14 @@ pub(super) fn sentence(teller: &Storyteller, names: &Names, who: &str, trial: &T
     }
     let Some((value, next)) = lever.turned(trial) else { return Ok(None) };
     let said = format!("{:.0} % of {who}'s time is what {} = {value} decides", 100.0 * share, lever.knob());
-    let Some((next, changed)) = next else { return Ok(Some(format!("{said}."))) };
+    let Some((next, changed)) = next else { return Ok(Some(LeverSaid::of(format!("{said}.")))) };
     let then = Rc::new(RefCell::new(changed.storyteller(StoriesAsked::nothing())));
     changed.simulate_before(then.clone(), Reasons::new()).map_err(Error::input)?;
     let (now, then) = (mean(teller.blame(), names, who), mean(then.borrow().blame(), names, who));
-    let Some((now, then)) = now.zip(then) else { return Ok(Some(format!("{said}."))) };
+    let Some((now, then)) = now.zip(then) else { return Ok(Some(LeverSaid::of(format!("{said}.")))) };
     let (before, after) = (now.as_ns() as f64, then.as_ns() as f64);
-    let (said, effect) = match (after - before).abs() <= SAME * before {
+    let changes = (after - before).abs() > SAME * before;
+    let (said, effect) = match !changes {
         // What changes nothing decides nothing.
         true => (
             format!("{:.0} % of {who}'s time is spent under {} = {value}", 100.0 * share, lever.knob()),
@@ -160,11 +179,12 @@ pub(super) fn sentence(teller: &Storyteller, names: &Names, who: &str, trial: &T
         false if after < before => (said, "helps"),
         false => (said, "makes it worse"),
     };
-    Ok(Some(format!(
+    let text = format!(
         "{said}; {next} {effect}: in a second run with the same seed its I/Os take {} on average, not {}.",
         time(then),
         time(now)
-    )))
+    );
+    Ok(Some(LeverSaid { text, changes }))
 }
 
 /// The knobs with this one changed.

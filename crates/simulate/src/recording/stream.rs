@@ -10,6 +10,7 @@ use std::path::Path;
 use blksched::Span;
 use blksched_traces::blktrace::ActionSet;
 use blksched_traces::columns::RowReader;
+use blksched_traces::groups::RecordedGroups;
 use blksched_traces::machine::Machine;
 use blksched_traces::{blkparse, blktrace, tracefs, unpack, vscsi};
 use blksched_workloads::replay::{InFlightIos, KEPT_IN_MEMORY, TraceAction, TraceEvent};
@@ -116,6 +117,7 @@ pub struct Stream {
     /// Nothing can come before a waiting event that is not later than this.
     settled: Option<u64>,
     names: Names,
+    groups: RecordedGroups,
     devices: BTreeMap<DeviceNumber, String>,
     keeps_all: bool,
     /// Of what is wanted, where not all is.
@@ -166,6 +168,7 @@ impl Stream {
             in_flight: InFlightIos::default(),
             settled: None,
             names: Names::new(),
+            groups: RecordedGroups::default(),
             devices: BTreeMap::new(),
             first: None,
             last: 0,
@@ -198,6 +201,11 @@ impl Stream {
     /// Processes' names so far.
     pub fn names(&self) -> &BTreeMap<u32, String> {
         &self.names
+    }
+
+    /// The control groups told so far: they stand at a recording's end.
+    pub fn groups(&self) -> &RecordedGroups {
+        &self.groups
     }
 
     /// The name of a device.
@@ -329,7 +337,7 @@ impl Stream {
         let counts = if matches!(file.kind, StreamKind::Blktrace(..)) { Counts::Every } else { Counts::First };
         let reached = file.reached.unwrap_or(0);
         let mut events = self.order.events_of(at, counts, reached);
-        let read = file.read(&mut events, &mut self.names, &mut self.devices);
+        let read = file.read(&mut events, (&mut self.names, &mut self.groups), &mut self.devices);
         file.reached = Some(events.reached());
         drop(events);
         match (read, self.reading.damage) {
@@ -431,7 +439,7 @@ impl StreamFile {
     fn read(
         &mut self,
         events: &mut FileEvents<'_>,
-        names: &mut Names,
+        (names, groups): (&mut Names, &mut RecordedGroups),
         devices: &mut BTreeMap<DeviceNumber, String>,
     ) -> Result<StreamStep, StreamTrouble> {
         let name = &self.name;
@@ -452,7 +460,7 @@ impl StreamFile {
                 }
             },
             StreamKind::Lines(input, begins, text, line) => {
-                read_line(name, input, (*begins, text), line, events, names)
+                read_line(name, input, (*begins, text), line, events, (names, groups))
             }
             StreamKind::Vscsi(records) => match records.next() {
                 None if records.is_cut_off() => Ok(StreamStep::CutOff),
@@ -489,7 +497,7 @@ fn read_line(
     kind: (Begins, &Text),
     line: &mut usize,
     events: &mut FileEvents<'_>,
-    names: &mut Names,
+    tasks: (&mut Names, &mut RecordedGroups),
 ) -> Result<StreamStep, StreamTrouble> {
     let mut text = Vec::new();
     // The kernel's lines are short; text without an end of line is damage, and must not fill the memory.
@@ -504,7 +512,7 @@ fn read_line(
     if text.last() != Some(&b'\n') && (text.len() as u64) < LONGEST_LINE {
         return Ok(StreamStep::CutOff);
     }
-    events_in(name, &text, kind, *line, events, names)
+    events_in(name, &text, kind, *line, events, tasks)
 }
 
 /// Whether a packed file ends too early.
@@ -522,7 +530,7 @@ fn events_in(
     kind: (Begins, &Text),
     line: usize,
     events: &mut FileEvents<'_>,
-    names: &mut Names,
+    (names, groups): (&mut Names, &mut RecordedGroups),
 ) -> Result<StreamStep, StreamTrouble> {
     let path = Path::new(name);
     let located = |error: String| {
@@ -545,6 +553,9 @@ fn events_in(
         Text::Tracefs => {
             if let Some(lost) = lost(text) {
                 return Ok(StreamStep::Lost(lost));
+            }
+            if text.starts_with(b"#") && groups.take(&String::from_utf8_lossy(text)) {
+                return Ok(StreamStep::Read);
             }
             for event in tracefs::events(text, path) {
                 of_tracefs(&event.map_err(|error| located(error.to_string()))?, kind.0, events, names);
