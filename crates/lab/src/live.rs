@@ -6,6 +6,7 @@
 //! what the plan says to a [`LiveMachine`], which is the real one or a simulated one.
 
 mod conduct;
+mod contrast;
 mod drift;
 mod foretold;
 pub mod group;
@@ -19,9 +20,10 @@ mod settings;
 mod simulated;
 
 pub use conduct::{Finish, Sitting, conduct};
+pub use contrast::{LiveContrast, Look};
 pub use foretold::{Foretold, setting};
 pub use guard::{Guard, GuardedFigure};
-pub use judge::{LiveContrast, LiveVerdict, Look, judge};
+pub use judge::{LiveVerdict, judge};
 pub use machine::{LiveMachine, LiveTick};
 pub use place::Place;
 pub use plan::{LivePlan, SETTLE, SETTLE_IO_COST, plan};

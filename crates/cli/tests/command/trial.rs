@@ -88,7 +88,9 @@ fn a_scheduler_against_itself_is_not_clear_and_everything_is_given_back() {
     let same = trial(&folder, &disk, "mq-deadline,mq-deadline", ["3s", "1s", "60s"]);
     let several = "mq-deadline,bfq:slice_idle=0:read_ahead_kb=256,none:wbt_lat_usec=0,bfq:nr_requests=64";
     let several = trial(&folder, &disk, several, ["2s", "500ms", "24s"]);
-    for (mut command, blocks) in [(same, "10 pairs"), (several, "3 pairs")] {
+    // A knob of mq-deadline's follows nr_requests on some kernels.
+    let tags = trial(&folder, &disk, "mq-deadline,mq-deadline:nr_requests=64", ["2s", "500ms", "12s"]);
+    for (mut command, blocks) in [(same, "10 pairs"), (several, "3 pairs"), (tags, "3 pairs")] {
         let output = blksched_testkit::output(&mut command).expect("it runs");
         let said = String::from_utf8_lossy(&output.stdout);
         println!("{said}");

@@ -6,17 +6,14 @@
 //! second half are compared with those of the first, all settings together: neighbours are compared, so a load that
 //! changes biases nothing, but the answer is about both loads.
 
-use super::judge::{Figure, LiveContrast, PeriodFigures, Stream, contrasts};
-use super::{LiveKind, Look, StreamFigures};
+use super::contrast::{Figure, LiveContrast, Look, PeriodFigures, RATE, Stream, contrasts};
+use super::{LiveKind, StreamFigures};
 
 /// A change over time of less is not said. Chosen: no load is the same for twenty minutes, and nothing hangs on it but
 /// a sentence.
 const TO_SPEAK_OF: f64 = 1.1;
 /// Fewer blocks have no halves to compare.
 const FEWEST_BLOCKS: usize = 6;
-
-/// Requests done per second; of a process or a kind.
-pub(super) const RATE: &str = "I/Os per s";
 
 const MIX: [Figure; 3] = [
     ("KiB per I/O", |period, stream, _| {

@@ -3,7 +3,7 @@
 use blksched_measure::{Sample, Work};
 
 use super::LiveKind;
-use super::judge::{LiveContrast, Stream};
+use super::contrast::{LiveContrast, Stream};
 use crate::compare::Compared;
 use crate::runs::measured::{JobMeasure, Measured};
 

@@ -6,7 +6,8 @@
 //! before the number, which gives the kernel's own value back. Files of control groups are before the queue's, since
 //! io.cost turns throttling off, too ([`group`](super::group)).
 //! **Source** docs/behaviour/blk-wbt.md; the kernel's Documentation/ABI/stable/sysfs-block for -1; the rest was
-//! observed on 6.18 (there, -1 is "by hand", too: BFQ no longer turns it off).
+//! observed on 6.18 (there, -1 is "by hand", too: BFQ no longer turns it off; and mq-deadline's `async_depth` becomes
+//! what is written to `nr_requests`, so that everything is written in two rounds).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -94,9 +95,8 @@ impl LiveArm {
 
     /// Whether it sets figures of io.cost, which finds its rate only in some seconds.
     pub fn sets_io_cost(&self) -> bool {
-        self.settings.iter().any(
-            |(place, _)| matches!(place, Place::Group { file, .. } if file.starts_with("io.cost.") || file == "io.weight"),
-        )
+        let is_of_cost = |file: &str| file.starts_with("io.cost.") || file == "io.weight";
+        self.settings.iter().any(|(place, _)| matches!(place, Place::Group { file, .. } if is_of_cost(file)))
     }
 
     /// The groups' files among its settings.
@@ -186,7 +186,7 @@ impl Saved {
 
     /// These settings with an arm's in their place. `fresh` is what a switch to the arm's scheduler gives; it is
     /// `self` for the scheduler that was there, whose knobs are the user's. Throttling is not among them if the arm
-    /// switches io.cost on, which decides about it.
+    /// switches io.cost on, which decides about it, nor is `async_depth` if it sets `nr_requests`.
     pub fn with(&self, arm: &LiveArm, fresh: &Saved) -> Saved {
         let is_switched = |place: &Place| match place {
             Place::Scheduler | Place::Knob(_) => true,
@@ -210,9 +210,11 @@ impl Saved {
         }
         let throttling = Place::Queue("wbt_lat_usec".to_owned());
         let is_set = |place: &Place| arm.settings.iter().any(|(at, _)| at == place);
-        if arm.groups().any(|(place, value)| group::switches_cost_on(place, value)) && !is_set(&throttling) {
-            all.retain(|(place, _)| *place != throttling);
-        }
+        let (tags, depth) = (Place::Queue("nr_requests".to_owned()), Place::Knob("async_depth".to_owned()));
+        let has_cost = arm.groups().any(|(place, value)| group::switches_cost_on(place, value));
+        let is_left =
+            |place: &Place| (*place == throttling && has_cost || *place == depth && is_set(&tags)) && !is_set(place);
+        all.retain(|(place, _)| !is_left(place));
         all.sort();
         Saved(all)
     }
@@ -222,6 +224,23 @@ impl Saved {
     /// # Errors
     /// Every setting that is not as it should be afterwards.
     pub fn put(&self, machine: &mut impl LiveMachine, except: Option<&Place>) -> Result<(), String> {
+        // What a later file of the first round has changed is written again in the second.
+        drop(self.write(machine, except));
+        let mut failed = self.write(machine, except);
+        let ours = |(place, value): &&(Place, String)| !is_theirs(except, place) && !value.starts_with('-');
+        for (place, value) in self.0.iter().filter(ours) {
+            match machine.read(place) {
+                _ if machine.is_gone(place) => {}
+                Ok(now) if now == *value || is_a_groups(place) && group::agrees(value, &now) => {}
+                Ok(now) => failed.push(format!("{}: {value} was written, and it reads {now}", place.path())),
+                Err(error) => failed.push(error),
+            }
+        }
+        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+    }
+
+    /// One round of it: what was refused.
+    fn write(&self, machine: &mut impl LiveMachine, except: Option<&Place>) -> Vec<String> {
         let mut failed = Vec::new();
         for (place, value) in &self.0 {
             // Whoever chose another scheduler has its knobs and tags, too.
@@ -236,23 +255,21 @@ impl Saved {
                 failed.push(format!("{} was {value}: {error}", place.path()));
             }
         }
-        let ours = |(place, value): &&(Place, String)| !is_theirs(except, place) && !value.starts_with('-');
-        for (place, value) in self.0.iter().filter(ours) {
-            match machine.read(place) {
-                _ if machine.is_gone(place) => {}
-                Ok(now) if now == *value || is_a_groups(place) && group::agrees(value, &now) => {}
-                Ok(now) => failed.push(format!("{}: {value} was written, and it reads {now}", place.path())),
-                Err(error) => failed.push(error),
-            }
-        }
-        if failed.is_empty() { Ok(()) } else { Err(failed.join("; ")) }
+        failed
     }
 }
 
 /// Whether what somebody else has set decides about this place, too: all of them if it is the scheduler, and what shows
-/// the same number under another name.
+/// the same number under another name or follows it.
 fn is_theirs(theirs: Option<&Place>, place: &Place) -> bool {
-    theirs.is_some_and(|theirs| *theirs == Place::Scheduler || theirs == place || theirs.is_the_same_knob(place))
+    let follows = |theirs: &Place| match theirs {
+        Place::Queue(name) => name == "nr_requests" && *place == Place::Knob("async_depth".to_owned()),
+        Place::Group { file, .. } => file == "io.cost.qos" && *place == Place::Queue("wbt_lat_usec".to_owned()),
+        _ => false,
+    };
+    theirs.is_some_and(|theirs| {
+        *theirs == Place::Scheduler || theirs == place || theirs.is_the_same_knob(place) || follows(theirs)
+    })
 }
 
 fn is_a_groups(place: &Place) -> bool {
@@ -366,6 +383,26 @@ mod tests {
         assert_ne!(Saved::read(&mut machine).unwrap(), saved);
         saved.put(&mut machine, None).unwrap();
         assert_eq!(Saved::read(&mut machine).unwrap(), saved);
+    }
+
+    #[test]
+    fn a_knob_that_follows_the_tags_follows_them_and_is_given_back() {
+        let (tags, depth) = (Place::Queue("nr_requests".to_owned()), Place::Knob("async_depth".to_owned()));
+        for was in ["256", "100"] {
+            let mut machine = SimulatedMachine::new(1);
+            machine.write(&depth, was).unwrap();
+            let saved = Saved::read(&mut machine).unwrap();
+            for (arm, reads) in [
+                ("mq-deadline:nr_requests=64", ["64", "64"]),
+                ("mq-deadline", ["256", was]),
+                ("mq-deadline:nr_requests=64:async_depth=8", ["64", "8"]),
+            ] {
+                saved.with(&LiveArm::parse(arm).unwrap(), &saved).put(&mut machine, None).unwrap();
+                assert_eq!([&tags, &depth].map(|place| machine.read(place).unwrap()), reads, "{arm}");
+            }
+            saved.put(&mut machine, None).unwrap();
+            assert_eq!(Saved::read(&mut machine).unwrap(), saved);
+        }
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl SimulatedMachine {
     fn switch(&mut self, scheduler: &str) {
         self.values.retain(|place, _| !matches!(place, Place::Knob(_)));
         let knobs: &[_] = match scheduler {
-            "mq-deadline" => &[("fifo_batch", "16")],
+            "mq-deadline" => &[("async_depth", "256"), ("fifo_batch", "16")],
             "bfq" => &[("slice_idle", "8"), ("slice_idle_us", "8000")],
             _ => &[],
         };
@@ -139,6 +139,12 @@ impl LiveMachine for SimulatedMachine {
             }
             Place::Group { file, .. } => self.write_group(place, &file.clone(), value)?,
             Place::Queue(name) if name == "nr_requests" && self.deaf => {}
+            // As observed on 6.18.
+            Place::Queue(name) if name == "nr_requests" => {
+                self.values.insert(place.clone(), value.to_owned());
+                let depth = self.values.get_mut(&Place::Knob("async_depth".to_owned()));
+                depth.into_iter().for_each(|depth| *depth = value.to_owned());
+            }
             Place::Queue(name) if name == "wbt_lat_usec" && value == "-1" => {
                 self.values.insert(place.clone(), "2000".to_owned());
             }
@@ -189,7 +195,7 @@ impl LiveMachine for SimulatedMachine {
             self.values.retain(|place, _| !place.path().starts_with("web/"));
         }
         if let Some((_, place, value)) = self.other.take_if(|(at, ..)| *at <= self.now) {
-            self.values.insert(place, value);
+            self.write(&place, &value)?;
         }
         let oldest = self.hangs.then_some(Instant::ZERO);
         let stop = self.stops.take_if(|at| *at <= self.now).is_some();
