@@ -32,7 +32,7 @@ pub(crate) struct AdviseArguments {
     #[arg(value_name = "DISK|FILE")]
     pub(crate) what: Option<String>,
     /// How long to record
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::trial::some_minutes)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::trial::some_time)]
     pub(crate) time: Span,
     /// Where the recording is kept; if it is there already, it is used, and nothing is recorded
     /// [default: advise-DISK.trace.gz]
@@ -151,6 +151,10 @@ impl RecordingSource {
                 here.join(", ")
             )));
         }
+        if Path::new(what).is_dir() {
+            let expected = "expected the file of a recording, or a disk's name";
+            return Err(Failure::Input(format!("{what}: a directory: {expected}")));
+        }
         Ok(RecordingSource { name: what.to_owned(), disk: None })
     }
 
@@ -201,6 +205,13 @@ fn advised(arguments: &AdviseArguments, source: &RecordingSource, catalogue: &Ca
         ..Comparison::of(scene, arguments.seeds)
     };
     let load = RecordedLoad::read(&source.name, &OnDisk)?;
+    if load.ios == 0 {
+        return Err(Failure::Outside(format!(
+            "{}: there is no I/O in it: the disk did nothing while it was recorded: remove it, and record while the \
+             disk is in use (--time 10min)",
+            source.name
+        )));
+    }
     let device = models::recorded_device(&source.name, &OnDisk)?;
     let least = models::least_length(device.as_ref(), load.reach);
     let mut files = WithFitted { inner: OnDisk, fitted: None, least };

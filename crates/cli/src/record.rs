@@ -28,7 +28,7 @@ pub(crate) struct RecordArguments {
     #[arg(value_name = "DEVICE")]
     pub(crate) devices: Vec<String>,
     /// How long to record
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::trial::some_minutes)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = crate::trial::some_time)]
     pub(crate) time: Span,
     /// Stop when the trace has this many MiB, before it is packed
     #[arg(long, value_name = "MIB", default_value_t = MOST_MIB, value_parser = clap::value_parser!(u64).range(1..))]

@@ -114,6 +114,14 @@ pub(crate) fn some_minutes(text: &str) -> Result<Span, String> {
     if span <= most { Ok(span) } else { Err(format!("`{text}`: expected at most {most}")) }
 }
 
+/// The same, and longer than nothing.
+pub(crate) fn some_time(text: &str) -> Result<Span, String> {
+    match some_minutes(text)? {
+        Span::ZERO => Err(format!("`{text}`: expected longer than nothing, as in 60s")),
+        span => Ok(span),
+    }
+}
+
 pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     if let Some(journal) = &arguments.watchdog {
         return watchdog::wait(journal);
@@ -242,19 +250,23 @@ fn arms(arguments: &TrialArguments, disks: &[&str]) -> Result<Vec<LiveArm>, Fail
 fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments: &TrialArguments) -> String {
     let words: Vec<String> = arms.iter().map(ToString::to_string).collect();
     let mut text = format!(
-        "{name} (now {}): {} take turns, {} periods of {}, of which the first {} are left out: {:.0} minutes at \
-         most.\n",
+        "{name} (now {}): {} take turns, {} periods of {}, of which the first {} are left out: {} at most.\n",
         saved.scheduler(),
         words.join(" and "),
         plan.blocks.len() * arms.len(),
         plan.every,
         plan.settle,
-        plan.length().as_secs_f64() / 60.0
+        in_minutes(plan.length())
     );
     let on = |disk: &str| if disk == name { disk::on_it(disk) } else { format!("{disk}: {}", disk::on_it(disk)) };
     text += &format!("On it: {}.\n", name.split(',').map(on).collect::<Vec<_>>().join("; "));
     if arms.iter().any(LiveArm::sets_memory) {
         text += "The limits of dirty pages are those of all disks together.\n";
+    }
+    let sets = |file: &str| arms.iter().flat_map(LiveArm::groups).any(|(place, _)| place.path().ends_with(file));
+    if sets("/io.max") {
+        text += "What io.max holds back is seen when it is let through, by a worker of the kernel's: its waiting \
+                 before that is in no latency, but in the KiB/s.\n";
     }
     if arms.iter().any(LiveArm::sets_io_cost) && arguments.settle.is_none() {
         text += "So much is left out as io.cost finds its rate in steps (--settle).\n";
@@ -272,6 +284,14 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
         }
     }
     text
+}
+
+/// A trial's length, in words.
+fn in_minutes(length: Span) -> String {
+    match length.as_secs_f64() {
+        seconds @ ..119.5 => format!("{seconds:.0} seconds"),
+        seconds => format!("{:.0} minutes", seconds / 60.0),
+    }
 }
 
 fn confirm(arguments: &TrialArguments, name: &str) -> Result<(), Failure> {

@@ -115,20 +115,21 @@ fn now(advised: &Advised) -> String {
                  others', most of them {whose}'s {}{}{alone}.",
                 victim.process,
                 work(victim.kind),
-                within(victim.group.as_deref()),
+                within(&victim.process, victim.group.as_deref()),
                 time(victim.waits.mean()),
                 time(victim.waits.percentile(99.0).as_ns() as f64),
                 100.0 * victim.of_others(),
                 work(served.kind),
-                within(culprits)
+                within(&served.process, culprits)
             )
         }
     }
 }
 
-/// " (in postgresql.service)"
-fn within(group: Option<&str>) -> String {
-    group.map_or_else(String::new, |group| format!(" (in {})", last_part(group)))
+/// " (in postgresql.service)", unless the process's name says it.
+fn within(process: &str, group: Option<&str>) -> String {
+    let said = |group: &&str| !process.ends_with(&format!(" in {}", last_part(group)));
+    group.filter(said).map_or_else(String::new, |group| format!(" (in {})", last_part(group)))
 }
 
 /// Weights of control groups that nothing obeys on this disk.
@@ -142,8 +143,9 @@ fn weights(advised: &Advised, disk: &str) -> Option<String> {
     let scheduler = advised.device.as_ref()?.word("scheduler")?;
     (!all.is_empty()).then(|| {
         format!(
-            "Weights that nothing obeys on this disk: {}. bfq obeys io.bfq.weight; io.weight is io.cost's, which is not \
-             on here. `blksched trial {disk} --elevators '{scheduler},bfq,{scheduler}:io.cost.qos=enable=1'` tries both.",
+            "Weights that nothing obeys on this disk: {}. bfq obeys io.bfq.weight; io.weight is io.cost's, which is \
+             not on here. `blksched trial {disk} --elevators '{scheduler},bfq,{scheduler}:io.cost.qos=enable=1'` tries \
+             both.",
             all.join("; ")
         )
     })

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use blksched_traces::groups::RecordedGroups;
 
@@ -104,7 +104,7 @@ fn with_those_above(group: &str) -> Vec<String> {
 }
 
 /// The weights of the group in this folder.
-fn weights(folder: &PathBuf) -> Vec<(String, u32)> {
+fn weights(folder: &Path) -> Vec<(String, u32)> {
     let read = |file: &str, called: &str| {
         let text = fs::read_to_string(folder.join(file)).ok()?;
         let first = text.lines().next()?;

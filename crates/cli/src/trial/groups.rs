@@ -182,7 +182,8 @@ mod tests {
         let root = Folder::new();
         group(&root, "", "hugetlb\n", &[]);
         let mounts = format!(
-            "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/blkio cgroup rw,relatime,blkio 0 0\ncgroup2 {} cgroup2 rw 0 0\n",
+            "proc /proc proc rw 0 0\ncgroup /sys/fs/cgroup/blkio cgroup rw,relatime,blkio 0 0\n\
+             cgroup2 {} cgroup2 rw 0 0\n",
             root.display()
         );
         let said = GroupTree::mounted(&mounts).path("", "io.cost.qos").unwrap_err();

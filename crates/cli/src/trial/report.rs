@@ -102,7 +102,10 @@ fn proof(prediction: &Prediction, proven: &[Proven<'_>], arms: &[LiveArm]) -> St
     }
     let directions: Vec<bool> = proven.iter().filter_map(Proven::is_of_one_direction).collect();
     let right = directions.iter().filter(|right| **right).count();
-    table.note(format!("{right} of {} proven differences were predicted in their direction", directions.len()));
+    table.note(match directions.len() {
+        0 => "no difference is proven, so none has a direction that could have been predicted".to_owned(),
+        all => format!("{right} of {all} proven differences were predicted in their direction"),
+    });
     render(&table, TableStyle::Text)
 }
 

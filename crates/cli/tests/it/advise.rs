@@ -216,6 +216,12 @@ fn what_is_neither_a_disk_nor_a_recording_is_refused_with_what_would_be() {
     assert!(refused(&["no-such-disk"]).contains("neither a disk of this machine nor a file"));
     assert!(refused(&["/dev/no-such-disk"]).contains("not a disk of this machine"));
     let folder = Folder::new();
+    assert!(refused(&[folder.to_str().unwrap()]).contains("a directory: expected the file of a recording"));
+    assert!(refused(&["sda", "--time", "0s"]).contains("expected longer than nothing"));
+    let idle = folder.written("idle.txt", "# blksched record 1\n# kernel 6.12.3\n# device 8,0 name=sdq size=8000000\n");
+    let output = printed(&["advise", idle.to_str().unwrap()], 1000);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(1) && said.contains("the disk did nothing while it was recorded"), "{said}");
     let job = folder.written("a.fio", ALONE);
     assert!(refused(&[job.to_str().unwrap()]).contains("not a recording"));
     assert!(refused(&[job.to_str().unwrap(), "--out", "x"]).contains("nothing is recorded here"));

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use blksched_traces::blktrace::{Action, ActionSet};
+use blksched_traces::machine::Machine;
 use blksched_traces::presets::{Preset, presets};
 use blksched_traces::snoop::RecordedSide;
 use blksched_traces::{blkparse, blktrace, tracefs, vscsi};
@@ -152,6 +153,8 @@ fn of_events(text: &str) -> Option<Format> {
             let actions = lines.filter_map(|line| line.split_whitespace().nth(5));
             Some(Format::Blkparse(first_of(actions.filter_map(of_letter)).unwrap_or(Begins::Queue)))
         }
+        // A disk that did nothing while it was recorded.
+        None if Machine::read(text).is_some() => Some(Format::Tracefs(Begins::Queue)),
         found => found,
     }
 }
@@ -319,6 +322,13 @@ mod tests {
         for text in ["# a comment\n[global]\nrw=read\n", "[a]\nbs=4k\n", ""] {
             assert_eq!(Format::of(text.as_bytes(), true), None);
         }
+    }
+
+    #[test]
+    fn a_recording_of_a_disk_that_did_nothing_is_one() {
+        let text = b"# blksched record 1\n# kernel 6.12.3\n# device 8,0 name=sda\n";
+        assert_eq!(Format::of(text, true), Some(Format::Tracefs(Begins::Queue)));
+        assert_eq!(Format::of(b"# tracer: nop\n", true), None);
     }
 
     #[test]
