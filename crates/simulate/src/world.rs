@@ -356,7 +356,12 @@ impl<L: Listener, O: Observer> World<L, O> {
             }
             Letter::Done(place) => match (&self.labour, self.flights[place].owner) {
                 (Some(_), Owner::Source(source)) => self.toil(CpuWork::Hear { source, place }),
-                _ => self.end_io(place),
+                _ => {
+                    self.end_io(place);
+                    if self.obey_host() {
+                        self.run_queue();
+                    }
+                }
             },
             Letter::Worked(cpu) => self.worked(cpu),
         }
@@ -490,6 +495,10 @@ impl<L: Listener, O: Observer> World<L, O> {
                             let heard = &mut self.heard[source as usize];
                             *heard = (*heard).max(self.now + lap.owner);
                             self.mail.post(*heard, Letter::Done(tag.0 as u32));
+                        }
+                        // Whoever waits for a page is a process that is told, too.
+                        (Some(lap), Owner::Host) => {
+                            self.mail.post(self.now + lap.owner, Letter::Done(tag.0 as u32));
                         }
                         _ => self.end_io(tag.0 as u32),
                     }
