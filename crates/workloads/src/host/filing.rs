@@ -15,7 +15,7 @@ use super::Host;
 use super::cache::TransferId;
 use super::call::{CallWork, HostCall};
 use super::fs::{
-    Agent, Blocks, Change, Entry, FileSystem, FsBio, FsTask, FsWait, FsWish, InodeId, Known, Missing, Syncing,
+    Agent, Blocks, Change, Entry, FileSystem, FsBio, FsIo, FsTask, FsWait, FsWish, InodeId, Known, Missing, Syncing,
 };
 use super::io_ends::{EndedWrite, IoEnds};
 use super::op::{HostOp, OpId, OpStage, OpTask, Who};
@@ -168,7 +168,8 @@ pub(super) fn bio_of(bio: &FsBio, tag: Tag, submitter: SubmitterId) -> Bio {
         Waiter::Async => Bio::write_back(tag.0, submitter, bio.start, bio.sectors),
     };
     let durability = Durability { preflush: bio.barrier, fua: bio.barrier };
-    Bio { durability, hints: Hints { meta: true, write_back: true, ..made.hints }, ..made }
+    // The journal's own writes are marked as direct ones are (`REQ_IDLE`), so that write-back throttling lets them pass.
+    Bio { durability, hints: Hints { meta: true, write_back: bio.what == FsIo::Home, ..made.hints }, ..made }
 }
 
 impl Host {
