@@ -17,6 +17,7 @@ mod one_memory;
 mod priorities;
 mod replays;
 mod several_disks;
+mod shared_journal;
 mod slots;
 mod stack;
 mod stories;
