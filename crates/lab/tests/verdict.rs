@@ -68,10 +68,11 @@ fn why_the_default_stays_is_a_value() {
     let same = Comparison { elevators: vec!["bfq".to_owned(), "bfq".to_owned()], ..asked(JOBS, 2) };
     let verdict = same.answer().unwrap().verdict;
     assert_eq!((verdict.kept, verdict.proposal.is_none()), (Some(Kept::TooLittle), true));
-    // Buffered reads come so fast that the backup stands still for more than a second.
-    let starving = asked(&JOBS.replacen("direct=1\n", "", 1), 3).answer().unwrap().verdict;
+    // Among sixteen buffered readers one waits for more than a second.
+    let many = JOBS.replacen("bs=4k\n", "bs=16k\nnumjobs=16\n", 1).replacen("direct=1\n", "", 1);
+    let starving = asked(&many, 3).answer().unwrap().verdict;
     assert_eq!((starving.kept, starving.proposal.is_none()), (Some(Kept::BetterIsForbidden), true));
-    assert!(starving.candidates[0].forbidden[0].starts_with("backup makes no progress for"), "{starving}");
+    assert!(starving.candidates[0].forbidden[0].starts_with("reader makes no progress for"), "{starving}");
     let alone = Comparison { elevators: vec!["bfq".to_owned()], ..asked(JOBS, 2) };
     assert_eq!(alone.answer().unwrap().verdict.kept, Some(Kept::NoOther));
 }
