@@ -8,8 +8,8 @@
 //!
 //! **Conditions** under BFQ, repeats after the first ran with write-back throttling on, which BFQ turns off unless it
 //! was set by hand. Traced: 198 of 299 (f1) and 122 of 164 (f3) writes of fsyncs waited between bio and request, until
-//! another had ended or the throttle's timer fired. That the first repeats ran without it is inferred from what they measured. Each repeat
-//! is predicted under its condition; a cell is the mean of its repeats.
+//! another had ended or the throttle's timer fired. That the first repeats ran without it is inferred from what they
+//! measured. Each repeat is predicted under its condition; a cell is the mean of its repeats.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

@@ -168,7 +168,7 @@ pub(super) fn bio_of(bio: &FsBio, tag: Tag, submitter: SubmitterId) -> Bio {
         Waiter::Async => Bio::write_back(tag.0, submitter, bio.start, bio.sectors),
     };
     let durability = Durability { preflush: bio.barrier, fua: bio.barrier };
-    // The journal's own writes are marked as direct ones are (`REQ_IDLE`), so that write-back throttling lets them pass.
+    // The journal's own writes are marked as direct ones are (`REQ_IDLE`): write-back throttling lets them pass.
     Bio { durability, hints: Hints { meta: true, write_back: bio.what == FsIo::Home, ..made.hints }, ..made }
 }
 
