@@ -26,7 +26,7 @@ pub(crate) fn write(to: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Whether a device, a pipe or a socket has this name: a rename would replace it.
-fn is_special(path: &Path) -> bool {
+pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
 }
 

@@ -7,7 +7,7 @@
 use blksched_disks::{Attached, DiskError, DiskSpec};
 
 use crate::cell::{CellFigures, GridLoad, LoadPattern, ResultGrid};
-use crate::turning::{self, TurningLaw};
+use crate::law::TurningLaw;
 
 /// One fitted value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,6 +129,13 @@ const LEAST_SPREAD_US: f64 = 0.1;
 /// 4 KiB over SATA at 540 MB/s \[us\].
 const CROSSING_US: f64 = 7.6;
 
+/// What such results do not tell of a spinning drive.
+const UNKNOWN_TURNING: [&str; 3] = [
+    "rates, zones and tracks, and sequential I/O (the class's)",
+    "the write cache, and reads beside writes: random writes and mixtures are neither fitted nor judged (the class's)",
+    "the look-ahead, and how long the firmware lets a command wait (the class's)",
+];
+
 impl DriveModel {
     /// A first guess of every value, read off the figures of single cells.
     pub fn guess(grid: &ResultGrid, attached: Attached, used: &[GridLoad]) -> DriveModel {
@@ -244,7 +251,7 @@ impl DriveModel {
     /// What no such results tell, and what the model assumes there.
     pub fn unknown(&self) -> Vec<&'static str> {
         if self.law().is_some() {
-            return turning::UNKNOWN.to_vec();
+            return UNKNOWN_TURNING.to_vec();
         }
         let mut unknown = vec![
             "the rate of long transfers, and sequential I/O (the interface of the class)",

@@ -50,6 +50,9 @@ pub enum FitStep {
     Refining(PathHost),
 }
 
+/// A hard disk that is farther off its own loads is none, as with `disk measure`: a slow volume, or a drive whose queue
+/// is broken.
+const TOO_FAR: f64 = 1.25;
 /// How often the simplex moves.
 const MOVES: u64 = 60;
 /// The edge of the first simplex, in logarithms.
@@ -99,8 +102,18 @@ pub fn fit(
     best.sort_by(|one, other| one.0.total_cmp(&other.0));
     let hosts = best.iter().map(|(error, host, _)| (*host, error.exp())).collect();
     let Some((error, host, model)) = best.into_iter().next() else {
-        return Err(format!("{}: none of these hosts is possible with such a drive", grid.name()));
+        let why =
+            if grid.turns() { "it is slower than an SSD and faster than a hard disk" } else { "none of these hosts" };
+        return Err(format!("{}: {why}: no such drive is fitted", grid.name()));
     };
+    if model.law().is_some() && error.exp() > TOO_FAR {
+        return Err(format!(
+            "{}: a single read takes longer than an SSD's, and the nearest hard disk is off by a factor of {:.2} on \
+             the loads it was fitted to, where {TOO_FAR} is the most: no such drive, or a broken one",
+            grid.name(),
+            error.exp()
+        ));
+    }
     Ok(Fitted { model, host, error: error.exp(), hosts })
 }
 

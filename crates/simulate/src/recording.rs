@@ -157,7 +157,10 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     let machine = device.and_then(|device| machine(*device));
     let counts = if is_each { BTreeMap::new() } else { counts };
     let same = (seen_again > 0).then(|| {
-        format!("{seen_again} I/Os of devices below a recorded one are parts of what it got, and are not counted again")
+        format!(
+            "{seen_again} I/Os of devices below a recorded one are taken for parts of what it got, and not counted \
+             again, those on their other partitions, too (device=MAJOR:MINOR asks for one device alone)"
+        )
     });
     let notes = notes(&stream, &counts).into_iter().chain(same).chain(info.doubts()).collect();
     Ok(Recorded { machine, header, recording, notes, fitness, took: took(&info), name, each })

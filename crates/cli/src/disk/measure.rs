@@ -155,6 +155,9 @@ impl Half<'_> {
     /// The same beside its place, as `NAME.rejected`.
     fn is_rejected(&self, text: &str) -> Result<PathBuf, Failure> {
         let mut name = self.out.file_name().unwrap_or_default().to_owned();
+        if crate::half::is_special(self.out) {
+            return Err(Failure::Outside(format!("no model, and {} is no file to keep it beside", self.out.display())));
+        }
         name.push(".rejected");
         let place = self.out.with_file_name(name);
         let written = fs::write(&self.half, text).and_then(|()| crate::half::becomes(&self.half, &place));

@@ -2,14 +2,14 @@
 //!
 //! **Rule**: `arrival` takes the oldest. `positioning` takes the one whose first sector can be under the head soonest
 //! (seek, settle and rotation), `seek` the one on the nearest cylinder, wherever the platters are. Neither looks at the
-//! `ahead` youngest commands: the drive decides so many ahead. A read that continues what has just been read goes first,
-//! until another command has waited for `sequential_limit`; equal costs go to the older. A command that has waited
-//! longer than `age_limit` goes first. Drives may wait `sequential_wait` for the next read of a stream even though
-//! others are queued.
+//! `ahead` youngest commands: the drive decides so many ahead. A read that continues what has just been read goes
+//! first, until another command has waited for `sequential_limit`; equal costs go to the older. A command that has
+//! waited longer than `age_limit` goes first. Drives may wait `sequential_wait` for the next read of a stream even
+//! though others are queued.
 //!
 //! **Origin**: openzfs PR 11166 and issues 15270 and 10253: one random read beside sequential reads at depth 1 waits up
-//! to 4 s on many drives, not at all on a WD Green. `seek` and `ahead`: two drives' benchmarks (docs/disks.md), on which
-//! random reads at depth 2 to 4 are no faster than alone, and their deviation is that of order of arrival.
+//! to 4 s on many drives, not at all on a WD Green. `seek` and `ahead`: two drives' benchmarks (docs/disks.md), on
+//! which random reads at depth 2 to 4 are no faster than alone, and their deviation is that of order of arrival.
 //! **Shown by**: random reads at depth 32 run more than 1.7 times as fast as at depth 1; a queued reader beside others
 //! can wait long without the age limit; at a depth of `ahead` and one, commands are served in order of arrival.
 

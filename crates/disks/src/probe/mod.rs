@@ -126,8 +126,9 @@ impl ProbeFound {
 }
 
 /// The kind of disk, and why not everything is known, if so. A disk that is as slow as a spinning one but shows no
-/// revolution (a busy virtual disk, a card) is measured as flash, and the file says so. Where the host says that nothing
-/// turns it is believed: a disk whose commands all take 2 ms would otherwise seem to turn when the host is busy.
+/// revolution (a busy virtual disk, a card) is measured as flash, and the file says so. Where the host says that
+/// nothing turns it is believed: a disk whose commands all take 2 ms would otherwise seem to turn while the host is
+/// busy.
 fn probe(session: &mut Session<'_>) -> Result<(ProbeFound, Option<ProbeError>), ProbeError> {
     let mut note = String::new();
     let usual = random_read(session)?;

@@ -271,7 +271,7 @@ fn a_disk_of_constant_time_that_the_host_says_does_not_turn_has_as_many_channels
         let real = load_changed("fixed", &settings).unwrap();
         for seed in 1..=3 {
             let mut target = NeverTurns(Modelled::new(&real, seed, ProbeAccess::ReadOnly));
-            let outcome = measure(&mut target, Span::from_secs(120), seed, &mut |_| ControlFlow::Continue(())).unwrap();
+            let outcome = measure(&mut target, Span::from_secs(600), seed, &mut |_| ControlFlow::Continue(())).unwrap();
             assert!(!outcome.toml.contains("Its reads take as long as"), "the host is believed");
             let Model::Fixed(found) = &outcome.spec.model else { panic!("{service}: {}", outcome.toml) };
             assert_eq!(found.channels, channels, "{service}: {}", outcome.toml);

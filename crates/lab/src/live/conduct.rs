@@ -72,7 +72,11 @@ pub fn conduct<M: LiveMachine>(
         Ok(())
     };
     let finish = all().err().unwrap_or(Finish::Whole);
-    let theirs = if let Finish::Changed(place, ..) = &finish { Some(place) } else { None };
+    // What cannot be read (of several disks that differ, too) is nobody's value: it is given back with the others.
+    let theirs = match &finish {
+        Finish::Changed(place, ..) if machine.read(place).is_ok() => Some(place),
+        _ => None,
+    };
     let restored = saved.put(machine, theirs);
     let look = if finish == Finish::Clear { Look::Early } else { Look::Last };
     Sitting { finish, verdict: judge(&blocks, seconds, look), left_out, restored }
@@ -338,6 +342,19 @@ mod tests {
         assert_eq!(sat.finish, Finish::Changed(theirs.clone(), "128".to_owned(), "4096".to_owned()));
         assert_eq!(machine.read(&theirs).unwrap(), "4096");
         assert_eq!(machine.read(&Place::Scheduler).unwrap(), "mq-deadline");
+    }
+
+    #[test]
+    fn who_takes_another_scheduler_has_what_came_with_it_and_no_more() {
+        let other = Some((Instant::ZERO + Span::from_secs(33), Place::Scheduler, "kyber".to_owned()));
+        let mut machine = SimulatedMachine { other, ..SimulatedMachine::new(1) };
+        let ahead = Place::Queue("read_ahead_kb".to_owned());
+        let before = machine.read(&ahead).unwrap();
+        let sat = sitting(&mut machine, ["mq-deadline:read_ahead_kb=64", "bfq:read_ahead_kb=32"], &[], 1);
+        assert!(matches!(&sat.finish, Finish::Changed(Place::Scheduler, ..)), "{:?}", sat.finish);
+        assert_eq!(sat.restored, Ok(()));
+        assert_eq!(machine.read(&Place::Scheduler).unwrap(), "kyber");
+        assert_eq!(machine.read(&ahead).unwrap(), before, "that is not the scheduler's: it is given back");
     }
 
     #[test]

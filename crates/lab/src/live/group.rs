@@ -180,9 +180,9 @@ pub(super) fn is_by_hand(value: &str) -> bool {
     get(value, "ctrl") == Some("user")
 }
 
-/// Whether this switches io.cost on.
-pub(super) fn switches_cost_on(place: &Place, value: &str) -> bool {
-    matches!(place, Place::Group { file, .. } if file == "io.cost.qos") && get(value, "enable") == Some("1")
+/// Whether this switches io.cost on or off.
+pub(super) fn switches_cost(place: &Place, value: &str) -> bool {
+    matches!(place, Place::Group { file, .. } if file == "io.cost.qos") && get(value, "enable").is_some()
 }
 
 /// What puts a group's file of this name back to the kernel's default.

@@ -186,15 +186,8 @@ impl Saved {
 
     /// These settings with an arm's in their place. `fresh` is what a switch to the arm's scheduler gives; it is
     /// `self` for the scheduler that was there, whose knobs are the user's. Throttling is not among them if the arm
-    /// switches io.cost on, which decides about it, nor is `async_depth` if it sets `nr_requests`.
+    /// switches io.cost on or off, which decides about it, nor is `async_depth` if it sets `nr_requests`.
     pub fn with(&self, arm: &LiveArm, fresh: &Saved) -> Saved {
-        let is_switched = |place: &Place| match place {
-            Place::Scheduler | Place::Knob(_) => true,
-            Place::Queue(name) => ["nr_requests", "wbt_lat_usec"].contains(&name.as_str()),
-            Place::Memory(_) => false,
-            // A disk's weights in a group are BFQ's own, and go with it.
-            Place::Group { file, .. } => file == "io.bfq.weight",
-        };
         let own = self.0.iter().filter(|(place, _)| !is_switched(place));
         let mut all: Vec<(Place, String)> = match arm.scheduler == self.scheduler() {
             true => self.0.clone(),
@@ -211,7 +204,7 @@ impl Saved {
         let throttling = Place::Queue("wbt_lat_usec".to_owned());
         let is_set = |place: &Place| arm.settings.iter().any(|(at, _)| at == place);
         let (tags, depth) = (Place::Queue("nr_requests".to_owned()), Place::Knob("async_depth".to_owned()));
-        let has_cost = arm.groups().any(|(place, value)| group::switches_cost_on(place, value));
+        let has_cost = arm.groups().any(|(place, value)| group::switches_cost(place, value));
         let is_left =
             |place: &Place| (*place == throttling && has_cost || *place == depth && is_set(&tags)) && !is_set(place);
         all.retain(|(place, _)| !is_left(place));
@@ -243,7 +236,6 @@ impl Saved {
     fn write(&self, machine: &mut impl LiveMachine, except: Option<&Place>) -> Vec<String> {
         let mut failed = Vec::new();
         for (place, value) in &self.0 {
-            // Whoever chose another scheduler has its knobs and tags, too.
             let is_theirs = is_theirs(except, place);
             // A limit of dirty pages is not 0 but unused: the other of its pair, which is written instead, makes it so.
             let is_unused = value == "0" && matches!(place, Place::Memory(_));
@@ -259,8 +251,19 @@ impl Saved {
     }
 }
 
-/// Whether what somebody else has set decides about this place, too: all of them if it is the scheduler, and what shows
-/// the same number under another name or follows it.
+/// Whether a switch to another scheduler gives this place another value.
+fn is_switched(place: &Place) -> bool {
+    match place {
+        Place::Scheduler | Place::Knob(_) => true,
+        Place::Queue(name) => ["nr_requests", "wbt_lat_usec"].contains(&name.as_str()),
+        Place::Memory(_) => false,
+        // A disk's weights in a group are BFQ's own, and go with it.
+        Place::Group { file, .. } => file == "io.bfq.weight",
+    }
+}
+
+/// Whether what somebody else has set decides about this place, too: if it is the scheduler, what came with that, and
+/// else what shows the same number under another name or follows it.
 fn is_theirs(theirs: Option<&Place>, place: &Place) -> bool {
     let follows = |theirs: &Place| match theirs {
         Place::Queue(name) => name == "nr_requests" && *place == Place::Knob("async_depth".to_owned()),
@@ -268,7 +271,10 @@ fn is_theirs(theirs: Option<&Place>, place: &Place) -> bool {
         _ => false,
     };
     theirs.is_some_and(|theirs| {
-        *theirs == Place::Scheduler || theirs == place || theirs.is_the_same_knob(place) || follows(theirs)
+        *theirs == Place::Scheduler && is_switched(place)
+            || theirs == place
+            || theirs.is_the_same_knob(place)
+            || follows(theirs)
     })
 }
 

@@ -6,7 +6,7 @@
 //! `--disk array.toml` with a table `[stack]` is what stands there. Each becomes the words that the user might have
 //! said, and is told as such.
 
-use blksched_disks::stack::stack_file;
+use blksched_disks::stack::{stack_file, stack_word};
 use blksched_workloads::whole_disk;
 
 use super::which::{BY_DEVICE, WhichDisk};
@@ -36,11 +36,13 @@ pub(super) fn in_words(
         && let Ok(text) = files.text(&said)
         && let Some(words) = stack_file(&said, &text)
     {
+        auto_finds_nothing_in(scene, &format!("{said} says what is stacked"))?;
         return Ok(DiskWords { said: words.map_err(Error::Disk)?, told: None });
     }
     if said == BY_DEVICE
         && let Some(words) = recorded(workload)
     {
+        auto_finds_nothing_in(scene, "the recording says what was stacked where it was made")?;
         return Ok(words);
     }
     if scene.stack == StackFrom::Words {
@@ -49,11 +51,40 @@ pub(super) fn in_words(
     here(said, workload, files)
 }
 
-/// What a recording's device lay on.
+/// Refuses `--stack auto` beside something else that says it.
+fn auto_finds_nothing_in(scene: &Scene, what: &str) -> Result<(), Error> {
+    match scene.stack {
+        StackFrom::Words => Ok(()),
+        _ => Err(Error::Input(format!("--stack auto: {what}: expected one of the two"))),
+    }
+}
+
+/// Why a recorded stack is not one that is modelled, if so.
+fn not_modelled(stacked: &[(String, String)]) -> Option<String> {
+    let mut known: Vec<&str> = Vec::new();
+    for (name, word) in stacked {
+        if let Some(Err(error)) = stack_word(word) {
+            return Some(error.to_string());
+        }
+        for member in members(word) {
+            if known.contains(&member) {
+                return Some(format!("{member} is in two places of {name}"));
+            }
+            known.push(member);
+        }
+    }
+    None
+}
+
+/// What a recording's device lay on. What is not modelled is replayed on one disk, and told.
 fn recorded(workload: &Workload) -> Option<DiskWords> {
     let (header, device) = (workload.header.as_ref()?, workload.machine.as_ref()?);
     let (stacked, disks) = header.stack_of(device);
     let top = &stacked.first()?.0;
+    if let Some(why) = not_modelled(&stacked) {
+        let told = format!("{top} was recorded as a stacked device, and is replayed on one disk (--disk): {why}");
+        return Some(DiskWords { said: BY_DEVICE.to_owned(), told: Some(told) });
+    }
     let disk = |name: &String| {
         let WhichDisk { name: preset, attached, .. } =
             header.called(name).map_or_else(|| WhichDisk::recorded(device), |(_, disk)| WhichDisk::recorded(disk));

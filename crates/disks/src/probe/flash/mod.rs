@@ -59,8 +59,8 @@ pub(super) fn probe(session: &mut Session<'_>) -> Result<(FlashFindings, Option<
     }
 }
 
-/// FIT: what a model of fewer parameters may be worse by, a quarter. On a disk that serves one command at a time a cap at
-/// just its rate comes as near, by chance nearer. Which file is written hangs on it.
+/// FIT: what a model of fewer parameters may be worse by, a quarter. On a disk that serves one command at a time a cap
+/// at just its rate comes as near, by chance nearer. Which file is written hangs on it.
 const SIMPLER: f64 = 0.8;
 
 impl FlashFindings {
