@@ -35,7 +35,8 @@ use crate::DiskError;
 ///
 /// let text = "[stack]\nkind = \"md-raid0\"\nmembers = [\"nvme-ssd\", \"nvme-ssd\"]\nchunk = \"64k\"\n";
 /// assert_eq!(stack_file("a.toml", text).unwrap().unwrap(), "md-raid0:nvme-ssd+nvme-ssd,chunk=64k");
-/// let wrong = stack_file("a.toml", "[stack]\nkind = \"md-riad0\"\n").unwrap().unwrap_err().to_string();
+/// let wrong = text.replace("md-raid0", "md-riad0");
+/// let wrong = stack_file("a.toml", &wrong).unwrap().unwrap_err().to_string();
 /// assert!(wrong.starts_with("a.toml:2:8: ") && wrong.contains("did you mean `md-raid0`?"), "{wrong}");
 /// ```
 pub fn stack_file(file: &str, text: &str) -> Option<Result<String, DiskError>> {
