@@ -224,7 +224,7 @@ fn disks(kind: &str) -> &'static str {
 /// What stood for a kind of disk when it was recorded.
 fn emulated(kind: &str) -> &'static str {
     match kind {
-        "hdd" => "an emulated disk (this model)",
+        "hdd" => "an emulated disk (this kind)",
         _ => "an emulated disk of constant speed",
     }
 }
@@ -250,7 +250,7 @@ mod tests {
     #[test]
     fn no_sentence_claims_a_real_drive() {
         let hdd = said("hdd-7200", "direct=1\nrw=read");
-        let start = "Checked with a real Linux 6.18 and fio on an emulated disk (this model), never on a real drive: \
+        let start = "Checked with a real Linux 6.18 and fio on an emulated disk (this kind), never on a real drive: \
                      direct I/O: ";
         let figures = " rates within 20 %, best scheduler found ";
         assert!(hdd.starts_with(start) && hdd.contains(figures), "{hdd}");
