@@ -102,9 +102,11 @@ pub fn fit(
     best.sort_by(|one, other| one.0.total_cmp(&other.0));
     let hosts = best.iter().map(|(error, host, _)| (*host, error.exp())).collect();
     let Some((error, host, model)) = best.into_iter().next() else {
-        let why =
-            if grid.turns() { "it is slower than an SSD and faster than a hard disk" } else { "none of these hosts" };
-        return Err(format!("{}: {why}: no such drive is fitted", grid.name()));
+        let why = match grid.turns() {
+            true => "a single read takes longer than an SSD's and less than a hard disk's: no such drive is fitted",
+            false => "none of these hosts is possible with such a drive",
+        };
+        return Err(format!("{}: {why}", grid.name()));
     };
     if model.law().is_some() && error.exp() > TOO_FAR {
         return Err(format!(
