@@ -25,7 +25,7 @@ pub use cell::{CellFigures, GridCell, GridLoad, LoadPattern, ResultGrid};
 pub use choice::{CellChoice, MOST_CELLS};
 pub use host::{HostQueue, PathHost};
 pub use law::TurningLaw;
-pub use model::{DriveKind, DriveModel, Knowledge, Parameter};
+pub use model::{DriveKind, DriveModel, Knowledge, Parameter, ReadBesideProgram};
 pub use run::{RunEffort, SEED, simulated};
 pub use score::{FigureBounds, GridJudgement, RightShares, other_grid};
 pub use search::{FitStep, Fitted, fit};

@@ -155,7 +155,7 @@ fn variants(grid: &ResultGrid, class: &DriveClass, choice: &CellChoice) -> Vec<D
         DriveClass::Turning(single) => return DriveModel::turning(grid, single),
     };
     let mut models = vec![DriveModel::guess(grid, attached, used)];
-    let with = [DriveModel::with_stall, DriveModel::with_coalescing, DriveModel::with_submit];
+    let with = [DriveModel::with_stall, DriveModel::with_coalescing, DriveModel::with_submit, DriveModel::with_waiting];
     for with in with {
         let more: Vec<DriveModel> = models.iter().filter_map(|model| with(model, grid, used)).collect();
         models.extend(more);

@@ -7,7 +7,7 @@ use blksched::{Dir, Span};
 use blksched_disks::{Attached, QueueOrder};
 use blksched_fit::{
     CellChoice, CellFigures, DriveKind, DriveModel, FigureBounds, GridCell, GridJudgement, GridLoad, Knowledge,
-    LoadPattern, Parameter, PathHost, ResultGrid, RunEffort, TurningLaw, fit, simulated,
+    LoadPattern, Parameter, PathHost, ReadBesideProgram, ResultGrid, RunEffort, TurningLaw, fit, simulated,
 };
 
 /// Reads and writes of a drive with a slow link, behind an old kernel's deadline elevator.
@@ -25,7 +25,40 @@ fn hidden() -> DriveModel {
         depth: 31,
         kind: DriveKind::Flash,
         parameters: parameters.map(|(key, value)| Parameter { key, value }).to_vec(),
-        has_mixes: false,
+        beside_programs: None,
+    }
+}
+
+/// Mixtures on an NVMe drive whose reads do this beside programs.
+fn mixtures(beside_programs: ReadBesideProgram) -> ResultGrid {
+    let values = [(Knowledge::Command, 9.0), (Knowledge::Read, 55.0), (Knowledge::Spread, 16.0)];
+    let more = [(Knowledge::ReadLink, 4.0), (Knowledge::WriteLink, 3.0), (Knowledge::Program, 1_200.0)];
+    let parameters = values.into_iter().chain(more).map(|(key, value)| Parameter { key, value }).collect();
+    let beside_programs = Some(beside_programs);
+    let drive = DriveModel { attached: Attached::Nvme, depth: 1023, parameters, beside_programs, ..hidden() };
+    let (disk, any) = (Arc::new(drive.disk().unwrap()), CellFigures { iops: 40_000.0, ..CellFigures::default() });
+    let loads =
+        [(LoadPattern::Read, 1), (LoadPattern::Mixed(50), 1), (LoadPattern::Mixed(5), 1), (LoadPattern::Mixed(5), 8)];
+    let cell = |(pattern, depth)| {
+        let load = GridLoad { pattern, bytes: 4096, depth, jobs: 1 };
+        let write = (pattern != LoadPattern::Read).then_some(any);
+        let cell = GridCell { load, figures: PerDir { read: Some(any), write } };
+        let figures = simulated(&cell, &disk, Span::ZERO, PathHost::ALL[3], (RunEffort::TELL, OTHER_SEED)).unwrap();
+        GridCell { load, figures }
+    };
+    let (device, path) = ("hidden-480".to_owned(), "nvme".to_owned());
+    ResultGrid { device, path, attached: Some(Attached::Nvme), cells: loads.map(cell).to_vec(), left_out: 0 }
+}
+
+#[test]
+fn reads_that_wait_for_programs_are_told_from_reads_that_interrupt_them() {
+    for does in [ReadBesideProgram::Waits, ReadBesideProgram::Suspends] {
+        let grid = mixtures(does);
+        let fitted = fit(&grid, &CellChoice::of(&grid), &[PathHost::ALL[3]], &|_| ()).unwrap();
+        assert_eq!(fitted.model.beside_programs, Some(does), "{:?}", fitted.model);
+        let program = fitted.model.get(Knowledge::Program).unwrap();
+        // What reads that interrupt it do not wait for, only the rate of deep writes tells.
+        assert!(does == ReadBesideProgram::Suspends || (1_000.0..1_400.0).contains(&program), "{program}");
     }
 }
 

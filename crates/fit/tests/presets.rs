@@ -49,7 +49,7 @@ fn presets_that_were_measured_still_give_their_drives_cells() {
         );
         // Another drive's model does not do that.
         let null = (
-            &Arc::new(load(if preset.starts_with("hdd") { "hdd-7200" } else { "sata-ssd" }).unwrap()),
+            &Arc::new(load(if preset.starts_with("hdd") { "hdd-7200-ideal" } else { "sata-ssd-ideal" }).unwrap()),
             Span::ZERO,
             host,
         );
@@ -116,5 +116,5 @@ fn a_7200_rpm_disk_answers_as_its_charts_say_at_any_rate_of_reads() {
     let [p50, p95] = off("hdd-dt01aca200");
     assert!(p50 >= 16 && p95 >= 18, "{p50}, {p95}");
     // A firmware that knows where the platters are would keep far more reads.
-    assert!(off("hdd-7200").iter().sum::<u32>() < 25);
+    assert!(off("hdd-7200-ideal").iter().sum::<u32>() < 25);
 }

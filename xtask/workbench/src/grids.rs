@@ -192,16 +192,20 @@ fn judge<'a>(disk: &str, host: PathHost, grids: impl Iterator<Item = &'a ResultG
     let spec = Arc::new(blksched_disks::load(disk)?);
     for grid in grids {
         let (choice, host) = (CellChoice::of(grid), (&spec, Span::ZERO, host));
-        let judged = GridJudgement::of_disk(grid, &choice, host, FigureBounds::USUAL, None, all);
-        let judged = judged.map_err(|problem| anyhow!("{problem}"))?;
-        let errors = judged.mean_errors().map(|errors| errors.map(|error| format!("{:.1}", 100.0 * (error - 1.0))));
-        println!(
-            "{disk} on {}: {} of {} cells right, off by {} % (mean of rate, p50, p99, p99.9)",
-            grid.name(),
-            shown(&judged.model),
-            judged.model.count,
-            errors.unwrap_or_default().join("/")
-        );
+        for class in CLASSES.iter().filter(|class| (class.has)(grid)) {
+            let judged = GridJudgement::of_disk(grid, &choice, host, class.bounds, None, class.counts);
+            let judged = judged.map_err(|problem| anyhow!("{problem}"))?;
+            let errors = judged.mean_errors().map(|errors| errors.map(|error| format!("{:.1}", 100.0 * (error - 1.0))));
+            println!(
+                "{disk} on {}, {}: {} of {} cells right ({}), off by {} % (mean of rate, p50, p99, p99.9)",
+                grid.name(),
+                class.name,
+                shown(&judged.model),
+                judged.model.count,
+                class.bounds,
+                errors.unwrap_or_default().join("/")
+            );
+        }
     }
     Ok(Verdict::Good)
 }
