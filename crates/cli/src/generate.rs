@@ -39,8 +39,7 @@ fn names_for_fish(verb: &Command) -> Vec<String> {
 /// variants and RAIDs are accepted too.)
 fn with_names(command: Command) -> Command {
     let schedulers: Vec<&'static str> = Catalogue::builtin().entries().iter().map(|entry| entry.name).collect();
-    // Leaked, since the program ends after printing this script.
-    let disks: Vec<&'static str> = blksched_disks::presets().into_iter().map(|disk| &*disk.name.leak()).collect();
+    let disks: Vec<&'static str> = blksched_disks::preset_names().collect();
     let builtins = BUILTINS.iter().map(|builtin| builtin.name);
     let workloads: Vec<&'static str> = builtins.chain(PROGRAMS.iter().map(|program| program.name)).collect();
     let listed = [&schedulers[..], &disks, &workloads].concat();

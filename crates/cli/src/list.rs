@@ -146,9 +146,9 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     if let Some(program) = program(name) {
         return Ok(vec![programs::programs(std::slice::from_ref(program))]);
     }
-    let disks: Vec<String> = blksched_disks::presets().into_iter().map(|disk| disk.name).collect();
+    let disks: Vec<&str> = blksched_disks::preset_names().collect();
     let is_file = name.contains(['/', '\\', ':']) || name.ends_with(".toml") || path_of_name(name).exists();
-    if is_file || disks.iter().any(|disk| disk == class(name)) {
+    if is_file || disks.contains(&class(name)) {
         let disk = blksched_disks::load(name).map_err(|error| Failure::Input(error.to_string()))?;
         return Ok(vec![disk::data_sheet(&disk, catalogue)]);
     }
@@ -156,8 +156,7 @@ fn one(name: &str, catalogue: &Catalogue) -> Result<Vec<Table>, Failure> {
     let elevators = catalogue.entries().iter().map(|entry| entry.name);
     let programs = PROGRAMS.iter().map(|program| program.name);
     let workloads = BUILTINS.iter().map(|builtin| builtin.name);
-    let known =
-        topics.into_iter().chain(elevators).chain(workloads).chain(disks.iter().map(String::as_str)).chain(programs);
+    let known = topics.into_iter().chain(elevators).chain(workloads).chain(disks.iter().copied()).chain(programs);
     let known: Vec<&str> = known.collect();
     let near = did_you_mean(name, known.iter().copied());
     Err(Failure::Input(format!("unknown name `{name}`{near} (known: {})", known.join(", "))))

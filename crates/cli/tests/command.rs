@@ -140,7 +140,8 @@ fn a_trace_at_its_recorded_moments_is_judged_by_how_long_its_reads_take() {
     std::fs::write(&path, rows.into_iter().map(|(at, row)| format!("{at},{row}\n")).collect::<String>())
         .expect("a file");
     let load = format!("{}:columns=time@us,op,offset@B,size@B,process", path.display());
-    let text = stdout(&printed::printed(&["compare", &load, "--disk", "hdd-7200", "--seeds", "2", "--details"], 1000));
+    let text =
+        stdout(&printed::printed(&["compare", &load, "--disk", "hdd-7200-ideal", "--seeds", "2", "--details"], 1000));
     assert!(text.contains("app.1 is latency-bound (its I/Os come at recorded moments)"), "{text}");
     assert!(text.contains("p99 read latency is "), "what differs is how long a read takes: {text}");
     assert!(!text.contains("time to finish"), "it is the recording's: {text}");
@@ -158,7 +159,7 @@ fn a_trace_of_many_processes_shows_the_eight_largest_and_the_others_together() {
     let path = folder.join("many.csv");
     std::fs::write(&path, (0..3_000).map(row).collect::<String>()).expect("a file");
     let load = format!("{}:columns=time@ms,op,offset@B,size@B,process", path.display());
-    let text = stdout(&printed::printed(&["compare", &load, "--disk", "sata-ssd", "--seeds", "2"], 100));
+    let text = stdout(&printed::printed(&["compare", &load, "--disk", "sata-ssd-ideal", "--seeds", "2"], 100));
     std::fs::remove_dir_all(&folder).expect("it was made here");
     assert!(text.contains("63 others"), "{text}");
     let rows = text.lines().filter(|line| line.starts_with(" program")).count();
@@ -448,10 +449,10 @@ fn list_says_how_true_a_disk_is_and_what_hangs_on_what_was_fitted() {
     assert!(sheet.contains("fitted: "), "{sheet}");
     assert!(sheet.contains("attached sata, hardware queues 1, tags 32"), "{sheet}");
     assert!(list(&["nvme-ssd"]).contains("attached nvme, hardware queues 4, tags 1023"), "{}", list(&["nvme-ssd"]));
-    assert!(list(&["nvme-ssd"]).contains("write cache full, flash fresh"), "{}", list(&["nvme-ssd"]));
+    assert!(list(&["nvme-ssd-ideal"]).contains("write cache full, flash fresh"), "{}", list(&["nvme-ssd-ideal"]));
     let aged = list(&["nvme-ssd-aged"]);
     assert!(aged.contains("flash full, as long random writes leave it") && !aged.contains("fresh"), "{aged}");
-    let array = list(&["raid5:3xhdd-7200"]);
+    let array = list(&["raid5:3xhdd-7200-ideal"]);
     assert!(array.contains("each member: off by up to") && array.contains("as a whole is not validated"), "{array}");
     assert!(refused(&["list", "hdd-72", "--sensitivity"]).contains("did you mean `hdd-7200`?"));
     assert!(refused(&["list", "--sensitivity"]).contains("required"));
@@ -895,11 +896,11 @@ fn list_knows_every_elevator_disk_workload_and_knob() {
     for word in ["4000MiB", "where its file lies", "Andrew Morton", "`start`"] {
         assert!(dd.contains(word) && !dd.contains("tiobench"), "{word} in\n{dd}");
     }
-    let sheet = done(&["list", "hdd-7200"]);
+    let sheet = done(&["list", "hdd-7200-ideal"]);
     for word in ["random_read_1", "average_seek", "7.40ms", "Ultrastar DC HC310 specification"] {
         assert!(sheet.contains(word), "{word} in\n{sheet}");
     }
-    assert!(done(&["list", "raid5:4xhdd-7200"]).contains("sequential_read"));
+    assert!(done(&["list", "raid5:4xhdd-7200-ideal"]).contains("sequential_read"));
 }
 
 #[test]
@@ -1033,9 +1034,10 @@ fn rates_and_means(load: &str, disk: &str) -> (serde_json::Value, Vec<(String, f
 #[test]
 fn what_is_measured_of_hdd_7200_gives_comparisons_the_same_verdict_and_numbers_within_10_percent() {
     let out = job_file("measured-7200.toml", "");
-    done(&["disk", "measure", "model:hdd-7200", "--destroy", "--out", &out]);
+    done(&["disk", "measure", "model:hdd-7200-ideal", "--destroy", "--out", &out]);
     let same = |load| {
-        let ((action, ours), (expected, theirs)) = (rates_and_means(load, &out), rates_and_means(load, "hdd-7200"));
+        let ((action, ours), (expected, theirs)) =
+            (rates_and_means(load, &out), rates_and_means(load, "hdd-7200-ideal"));
         assert_eq!((&action["use"], &action["default"]), (&expected["use"], &expected["default"]));
         (ours, theirs)
     };

@@ -131,7 +131,7 @@ fn every_folder_is_an_experiment_that_is_listed_and_says_what_it_does_not_claim(
 /// The experiment has the values that the search finds, over a flood and not over the experiment.
 #[test]
 fn isol_benchs_qos_is_what_the_search_prints() {
-    let output = blksched(&["disk", "iocost", "nvme-ssd", "--qos"]);
+    let output = blksched(&["disk", "iocost", "nvme-ssd-ideal", "--qos"]);
     let lines = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = lines.lines().nth(1).and_then(|line| line.split_once(' ')).expect("the line of io.cost.qos").1;

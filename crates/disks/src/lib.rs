@@ -61,8 +61,8 @@ pub use spec::{
     Interference, InterferenceSpec, IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapCacheSpec,
     MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, PageTimes,
     Passing, PowerLoss, QueueOrder, RaidSpec, RareDelay, Rate, Reach, RebuildSpec, RetrySpec, SeekSpec, SixFigures,
-    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, StallSpec, TailsSpec, Turn, Validated, Watermark, Watermarks,
+    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, StallSpec, TailOf, TailsSpec, Turn, Validated, Watermark, Watermarks,
     WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, builtin, class, fitted_in, iocost_models, load, load_changed,
-    parse, preset_descriptions, preset_of, presets,
+    parse, preset_descriptions, preset_names, preset_of, presets, standing_names, stands_for,
 };
 pub use stint::{Stint, StintWork};

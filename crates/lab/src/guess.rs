@@ -35,7 +35,7 @@ pub struct Guess {
 }
 
 /// A serial ATA drive of this length and more is taken for a present one \[bytes\]: about half-way, by ratio, between
-/// the 500 GB of `sata-2009` and the 4 TB of `hdd-7200`, but below the 1 TB that a drive of 2009 seldom has.
+/// the 500 GB of `sata-2009` and the 2 TB of `hdd-7200`, but below the 1 TB that a drive of 2009 seldom has.
 const PRESENT_BYTES: u64 = 900_000_000_000;
 /// SATA III, on sale since 2009 \[Gbit/s\].
 const PRESENT_SATA: f64 = 6.0;
@@ -243,7 +243,10 @@ mod tests {
         let guess = of(&[("l.json", LSBLK), ("s.txt", SMART)], None).unwrap();
         assert_eq!((guess.preset, guess.facts.model.as_ref().unwrap().from.as_str()), ("hdd-7200", "s.txt:5"));
         assert_eq!(guess.facts.bytes.as_ref().unwrap().from, "s.txt:6");
-        assert!(guess.assumed.iter().any(|line| line.contains("4.00 TB long, not 2.00 TB")), "{:?}", guess.assumed);
+        assert!(guess.assumed.iter().all(|line| !line.contains("TB long")), "{:?}", guess.assumed);
+        let longer = SMART.replace("2,000,398,934,016", "6,001,175,126,016");
+        let guess = of(&[("s.txt", &longer)], None).unwrap();
+        assert!(guess.assumed.iter().any(|line| line.contains("2.00 TB long, not 6.00 TB")), "{:?}", guess.assumed);
     }
 
     #[test]

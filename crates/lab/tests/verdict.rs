@@ -93,7 +93,7 @@ startdelay=5
 
 fn with_a_late_job(time: Option<&str>) -> Comparison {
     let time = time.map(|time| some_time(time).expect("a time"));
-    let scene = Scene { time, ..Scene::of_jobs("late.fio", LATE, "sata-ssd") };
+    let scene = Scene { time, ..Scene::of_jobs("late.fio", LATE, "sata-ssd-ideal") };
     let elevators = ["none", "mq-deadline"].map(str::to_owned).to_vec();
     Comparison { elevators, ..Comparison::of(scene, 2) }
 }
@@ -142,7 +142,7 @@ fn sections_that_group_reporting_joins_are_judged_apart() {
 #[test]
 fn the_length_is_found_within_its_bound_and_said() {
     let jobs = "[a]\nrw=randread\nbs=4k\nsize=64m\ndirect=1\nioengine=libaio\niodepth=8\ntime_based\nruntime=1h\n";
-    let scene = || Scene { time: None, ..Scene::of_jobs("my.fio", jobs, "sata-ssd") };
+    let scene = || Scene { time: None, ..Scene::of_jobs("my.fio", jobs, "sata-ssd-ideal") };
     let elevators = || ["none", "mq-deadline"].map(str::to_owned).to_vec();
     let ask = |effort: f64| Comparison { effort, elevators: elevators(), ..Comparison::of(scene(), 2) };
     let lasting = |effort: f64| ask(effort).answer().unwrap().lasting;
@@ -168,7 +168,7 @@ fn mistakes_are_data_with_their_place_or_the_nearest_word() {
         error(&comparison).to_string()
     };
     for (text, words) in [
-        (with(&|asked| asked.scene.disk = "hdd-720".to_owned()), "hdd-7200"),
+        (with(&|asked| asked.scene.disk = "hdd-720".to_owned()), "hdd-7200-ideal"),
         (with(&|asked| asked.elevators = vec!["bqf".to_owned()]), "did you mean `bfq`"),
         (with(&|asked| asked.goal = Some("raeder: p99 read".to_owned())), "did you mean `reader`"),
         (with(&|asked| asked.scene.set = vec!["bfq.slice_idel=0".to_owned()]), "did you mean `slice_idle`"),
@@ -220,7 +220,7 @@ fn where_jobs_come_and_go_each_phase_has_its_verdict() {
 fn of_writers_that_have_not_filled_the_memory_yet_it_is_said() {
     let text = "[w]\nrw=randwrite\nbs=4k\nsize=1g\nnumjobs=2\ntime_based\nruntime=60\n";
     let of = |text: &str, more: &str| {
-        let scene = Scene::of_jobs("my.fio", &format!("{text}{more}"), "nvme-ssd");
+        let scene = Scene::of_jobs("my.fio", &format!("{text}{more}"), "nvme-ssd-ideal");
         let elevators = ["none", "mq-deadline"].map(str::to_owned).to_vec();
         Comparison { elevators, effort: 0.1, ..Comparison::of(scene, 2) }
     };
@@ -242,7 +242,7 @@ fn of_writers_that_have_not_filled_the_memory_yet_it_is_said() {
     assert!(!given.answer().unwrap().verdict.brief.to_string().contains("fills only part"));
     // What --time was proposed does cover it.
     given.scene.time = some_time("1s").ok();
-    given.scene.disk = "hdd-7200".to_owned();
+    given.scene.disk = "hdd-7200-ideal".to_owned();
     let covered = given.answer().unwrap();
     assert!(covered.measured[0].memory.as_ref().unwrap().throttled.mean() > 0.0);
 }
@@ -269,11 +269,11 @@ fn the_default_is_the_kernels_for_a_disk_attached_so() {
         ("usb-stick", None, ("mq-deadline", "usb")),
         ("sd-card", None, ("mq-deadline", "sd")),
         ("cloud-gp3", None, ("none", "nvme")),
-        ("raid5:4xhdd-7200", None, ("mq-deadline", "scsi")),
-        ("virtio:nvme-ssd", None, ("mq-deadline", "virtio")),
-        ("virtio:nvme-ssd", Some(1), ("mq-deadline", "virtio")),
-        ("virtio:nvme-ssd", Some(4), ("none", "virtio")),
-        ("nvme-ssd", None, ("none", "nvme")),
+        ("raid5:4xhdd-7200-ideal", None, ("mq-deadline", "scsi")),
+        ("virtio:nvme-ssd-ideal", None, ("mq-deadline", "virtio")),
+        ("virtio:nvme-ssd-ideal", Some(1), ("mq-deadline", "virtio")),
+        ("virtio:nvme-ssd-ideal", Some(4), ("none", "virtio")),
+        ("nvme-ssd-ideal", None, ("none", "nvme")),
         ("null", None, ("none", "loop")),
     ] {
         assert_eq!(default(disk, queues), expected, "{disk}, {queues:?} queues");

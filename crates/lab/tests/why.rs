@@ -100,19 +100,19 @@ const BESIDE_BULK: &str = "\
 
 #[test]
 fn beside_a_stream_under_cfq_it_is_the_streams_slice() {
-    let found = explained(&jobs(BESIDE_A_STREAM, "hdd-7200"), "cfq", "5s");
+    let found = explained(&jobs(BESIDE_A_STREAM, "hdd-7200-ideal"), "cfq", "5s");
     blames(&found, "stream", "held its turn", "slice_sync = 100ms; 50ms changes little");
 }
 
 #[test]
 fn beside_deep_writes_on_an_ssd_it_is_the_drives_own_queue() {
-    let found = explained(&jobs(BESIDE_BULK, "sata-ssd"), "none", "2s");
+    let found = explained(&jobs(BESIDE_BULK, "sata-ssd-ideal"), "none", "2s");
     blames(&found, "bulk", "ahead of it in the drive", "queue_depth = 31 decides; 15 helps");
 }
 
 #[test]
 fn beside_deep_writes_on_a_disk_that_takes_one_command_it_is_the_batch() {
-    let scene = Scene { depth: Some(1), ..jobs(BESIDE_BULK, "hdd-7200") };
+    let scene = Scene { depth: Some(1), ..jobs(BESIDE_BULK, "hdd-7200-ideal") };
     blames(&explained(&scene, "deadline@2.6.33", "5s"), "bulk", "a batch of writes", "fifo_batch = 16 decides");
 }
 
@@ -122,19 +122,19 @@ const A_LOG: &str = "\
 
 #[test]
 fn a_log_beside_a_reader_under_cfq_waits_for_the_readers_slice() {
-    let found = explained(&jobs(A_LOG, "hdd-7200"), "cfq", "5s");
+    let found = explained(&jobs(A_LOG, "hdd-7200-ideal"), "cfq", "5s");
     blames(&found, "app", "held its turn", "slice_sync = 100ms decides");
 }
 
 #[test]
 fn a_reader_beside_a_stream_without_a_scheduler_waits_in_the_drive() {
-    let found = explained(&jobs(BESIDE_A_STREAM, "hdd-7200"), "none", "5s");
+    let found = explained(&jobs(BESIDE_A_STREAM, "hdd-7200-ideal"), "none", "5s");
     blames(&found, "stream", "ahead of it in the drive", "queue_depth = 31; 15 changes little");
 }
 
 #[test]
 fn where_the_drives_own_cache_is_the_cause_no_knob_of_the_scheduler_is_named() {
-    let found = explained(&jobs(BESIDE_BULK, "hdd-7200"), "kyber", "5s");
+    let found = explained(&jobs(BESIDE_BULK, "hdd-7200-ideal"), "kyber", "5s");
     blames(&found, "bulk", "the drive wrote out its cached writes", "app");
     assert!(!found.culprit.as_deref().unwrap_or_default().contains("decides"), "{:?}", found.culprit);
 }

@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn a_run_in_pieces_is_the_run_in_one() {
         let jobs = "[global]\nrw=randrw\nsize=64m\ntime_based\nruntime=1h\n[a]\nfsync=8\n[b]\nstartdelay=1\n";
-        let disk = Arc::new(blksched_disks::load("hdd-7200").unwrap());
+        let disk = Arc::new(blksched_disks::load("hdd-7200-ideal").unwrap());
         let plan = JobFile::parse(jobs, "two.fio").unwrap().plan(disk.build(0).facts().sectors).unwrap();
         let trial = Trial {
             elevator: Catalogue::builtin().parse("bfq").unwrap(),

@@ -22,12 +22,12 @@ const DISKS: [(&str, u64); 6] = [
     ("ide-2002", 1_000),
     ("sata-2009", 1_000),
     ("fixed", 1_000),
-    ("sata-ssd", 100),
-    ("nvme-ssd", 20),
-    ("raid5:4xhdd-7200", 500),
+    ("sata-ssd-ideal", 100),
+    ("nvme-ssd-ideal", 20),
+    ("raid5:4xhdd-7200-ideal", 500),
 ];
 /// The disks of the suite and the programs: one with an arm and one without.
-const SUITE_DISKS: [&str; 2] = ["sata-2009", "sata-ssd"];
+const SUITE_DISKS: [&str; 2] = ["sata-2009", "sata-ssd-ideal"];
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/hashes.txt");
 
 /// Every era; of those with the same mechanisms and knobs, only the newest that is not newer than the present one.

@@ -19,7 +19,7 @@ use crate::shell;
 use crate::timed_disk::{Lateness, TimedDisk, missing};
 
 /// The disks that are measured by default.
-const TURNING: [&str; 3] = ["hdd-7200", "sata-2009", "ide-2002"];
+const TURNING: [&str; 3] = ["hdd-7200-ideal", "sata-2009", "ide-2002"];
 /// The greatest deviation of a value.
 const WITHIN: f64 = 0.10;
 /// A greater mean delay is the machine's, not the disk's.

@@ -58,7 +58,8 @@ fn json(guess: &Guess) -> String {
 
 fn text(guess: &Guess) -> String {
     let Guess { preset, facts, assumed } = guess;
-    let described = blksched_disks::preset_descriptions().find(|(name, _)| name == preset).map_or("", |found| found.1);
+    let drive = blksched_disks::stands_for(preset).unwrap_or(preset);
+    let described = blksched_disks::preset_descriptions().find(|(name, _)| *name == drive).map_or("", |found| found.1);
     let mut text = output::paragraph(&format!("{preset} is the nearest model: {described}"));
     text += "\nread:\n";
     let rows = facts.rows();

@@ -71,11 +71,12 @@ fn a_folder_of_fios_json_becomes_a_disk() {
 #[test]
 fn without_tails_a_disk_is_named_ideal_and_one_that_has_none_is_told() {
     let words = |tails: &str| {
-        let job = ["simulate", "--disk", "sata-ssd", "--tails", tails, "--time", "50ms", "--name=a", "--rw=randread"];
+        let job =
+            ["simulate", "--disk", "sata-ssd-ideal", "--tails", tails, "--time", "50ms", "--name=a", "--rw=randread"];
         words(&[&job[..], &["--size=1m"]].concat())
     };
     let (code, notes, _) = words("off");
-    assert!(code == Some(0) && notes.contains("--tails off changes nothing: sata-ssd has none"), "{notes}");
+    assert!(code == Some(0) && notes.contains("--tails off changes nothing: sata-ssd-ideal has none"), "{notes}");
     let (_, _, error) = words("of");
     assert!(error.contains("possible values: on, off"), "{error}");
 }

@@ -37,8 +37,8 @@ fn numbers(compared: &Value) -> Vec<(String, f64)> {
 fn a_measured_disk_gives_the_default_comparisons_verdict_and_numbers() {
     let file = std::env::temp_dir().join(format!("blksched-measured-{}.toml", std::process::id()));
     let path = file.to_str().expect("UTF-8");
-    blksched(&["disk", "measure", "model:hdd-7200", "--destroy", "--out", path]);
-    let (real, ours) = (compared("hdd-7200"), compared(path));
+    blksched(&["disk", "measure", "model:hdd-7200-ideal", "--destroy", "--out", path]);
+    let (real, ours) = (compared("hdd-7200-ideal"), compared(path));
     std::fs::remove_file(&file).expect("it was written");
     let verdict = |compared: &Value| compared["action"]["use"].clone();
     assert_eq!(verdict(&ours), verdict(&real), "{}\n{}", ours["verdict"], real["verdict"]);

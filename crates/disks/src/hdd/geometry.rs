@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn the_last_sector_is_on_the_disk_and_in_the_last_zone() {
-        for name in ["ide-2002", "sata-2009", "hdd-7200"] {
+        for name in ["ide-2002", "sata-2009", "hdd-7200-ideal"] {
             let spec = hdd_spec(name);
             let spiral = Spiral::new(&spec);
             let last = spiral.place(spec.capacity_sectors - 1).track;

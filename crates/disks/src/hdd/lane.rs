@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_track_in_hand_answers_as_the_spiral_does() {
-        for preset in ["ide-2002", "hdd-7200", "sata-2009"] {
+        for preset in ["ide-2002", "hdd-7200-ideal", "sata-2009"] {
             let spec = hdd_spec(preset);
             let spiral = Spiral::new(&spec);
             let (mut random, mut answers) = (TestRandom(7), 0);

@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_choice_in_no_order_is_that_of_the_plain_way() {
-        let spec = hdd_spec("hdd-7200");
+        let spec = hdd_spec("hdd-7200-ideal");
         for (seed, order, ahead, age_limit_ms) in [
             (1, QueueOrder::Positioning, 0, 1000),
             (2, QueueOrder::Positioning, 0, 30),

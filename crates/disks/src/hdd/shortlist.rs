@@ -322,9 +322,9 @@ mod tests {
 
     /// Disks with other ratios of seek, settle and revolution, and of the curve's two parts.
     fn disks() -> Vec<HddSpec> {
-        let presets = ["ide-2002", "sata-2009", "hdd-7200"].map(hdd_spec);
+        let presets = ["ide-2002", "sata-2009", "hdd-7200-ideal"].map(hdd_spec);
         let with = |min_us, average_us, max_us, settle_us| {
-            let mut spec = hdd_spec("hdd-7200");
+            let mut spec = hdd_spec("hdd-7200-ideal");
             (spec.seek.min, spec.seek.average) = (Span::from_us(min_us), Span::from_us(average_us));
             (spec.seek.max, spec.seek.write_settle) = (Span::from_us(max_us), Span::from_us(settle_us));
             spec

@@ -1,7 +1,7 @@
 //! The accuracy of a disk model: its deviation from the data sheet, and other validation.
 
 use super::data_sheet;
-use crate::{DiskSpec, Model, Validated};
+use crate::{DiskSpec, Model, TailOf, Validated};
 
 /// What a disk was validated against.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,18 @@ impl Truth {
     /// How far a published figure and the model's are apart at most: `6 %`; `None` if none is published.
     pub fn off(&self) -> Option<String> {
         self.figures.map(|(_, off)| format!("{:.0} %", (100.0 * off).ceil()))
+    }
+
+    /// The greatest of the model's errors in response times: `21 %`; `None` if none was compared.
+    pub fn worst_against_a_drive(&self) -> Option<String> {
+        let worst = self.traces.iter().map(|one| one.error_permille).max()?;
+        Some(format!("{} %", worst.div_ceil(10)))
+    }
+
+    /// How far the model's 99th percentile of this I/O is off a measured drive's \[thousandths\]; `None` if it was never
+    /// compared.
+    pub fn p99_off(&self, of: TailOf) -> Option<u32> {
+        self.traces.iter().filter(|one| one.p99_of.contains(&of)).map(|one| one.error_permille).max()
     }
 
     /// In one line: `off by up to 6 % from its data sheet (3 figures); response times never compared with a drive's`.

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::DiskError;
-use super::{DiskSpec, Model, PRESETS, raid, read_disk, text_of};
+use super::{DiskSpec, Model, preset_text, raid, read_disk, text_of};
 
 /// A preset (or a TOML file, by its path) with some keys changed: `("write_cache.order", "off")`, with values as in the
 /// file, without quotes. A list of changes may be contradictory in between. For an array by its name
@@ -25,9 +25,8 @@ pub fn load_changed(name_or_path: &str, changes: &[(String, String)]) -> Result<
     if let Some(array) = super::raid_short::short(name_or_path) {
         return members_changed(array?, changes);
     }
-    let preset = PRESETS.iter().find(|(name, _)| *name == name_or_path);
-    let text = match preset {
-        Some((_, text)) => (*text).to_owned(),
+    let text = match preset_text(name_or_path) {
+        Some(text) => text.to_owned(),
         None => match super::iocost::asked(name_or_path) {
             Some(asked) => super::iocost::text(name_or_path, asked)?,
             None => text_of(name_or_path)?,

@@ -3,7 +3,7 @@
 //! `[fit]` names each such key and its plausible range, as in `zones.inner = "115MB/s to 140MB/s"`. It changes nothing;
 //! a sensitivity run tries both ends.
 
-use blksched_text::document::{Complaint, Section, Source, TextRange};
+use blksched_text::document::{Complaint, Located, Section, Source, TextRange};
 use blksched_text::nearest;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -130,9 +130,39 @@ pub struct Validated {
     pub against: String,
     /// The model's error: the demerit figure, or as explained by `against` \[thousandths\].
     pub error_permille: u32,
+    /// Of which I/O this is the error in the 99th percentile; empty if it is of something else.
+    pub p99_of: Vec<TailOf>,
 }
 
-const KEYS: &[&str] = &["against", "error"];
+/// I/O of 4 KiB at random places whose 99th percentile was compared with a drive's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TailOf {
+    /// Reads alone.
+    Reads,
+    /// Writes alone.
+    Writes,
+    /// Reads while others write.
+    ReadsBesideWrites,
+    /// Writes while others read.
+    WritesBesideReads,
+}
+
+impl TailOf {
+    /// All of them.
+    pub const ALL: [TailOf; 4] = [TailOf::Reads, TailOf::Writes, TailOf::ReadsBesideWrites, TailOf::WritesBesideReads];
+
+    /// As a disk's file has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            TailOf::Reads => "reads",
+            TailOf::Writes => "writes",
+            TailOf::ReadsBesideWrites => "reads beside writes",
+            TailOf::WritesBesideReads => "writes beside reads",
+        }
+    }
+}
+
+const KEYS: &[&str] = &["against", "error", "p99_of"];
 
 /// The tables `[[validated]]`.
 pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, Complaint> {
@@ -143,7 +173,16 @@ pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, Complaint> 
             read.filter(|percent| (0.0..=100_000.0).contains(percent)).map(|percent| (percent * 10.0) as u32);
         let problem = || format!("\"{}\" is not an error: expected a percentage, as in \"2.8%\"", error.value);
         let error_permille = permille.ok_or_else(|| section.complain(&error.at, problem()))?;
-        Ok(Validated { against: section.needs_text("against")?.value, error_permille })
+        let tail = |text: Located<String>| {
+            let known = TailOf::ALL.map(TailOf::word);
+            let found = TailOf::ALL.into_iter().find(|of| of.word() == text.value);
+            found.ok_or_else(|| {
+                let problem = format!("\"{}\" is no such I/O: expected one of {}", text.value, known.join(", "));
+                section.complain(&text.at, problem).meaning(nearest(&text.value, known))
+            })
+        };
+        let p99_of = section.texts("p99_of")?.into_iter().map(tail).collect::<Result<_, _>>()?;
+        Ok(Validated { against: section.needs_text("against")?.value, error_permille, p99_of })
     };
     top.sections("validated", KEYS)?.iter().map(one).collect()
 }

@@ -46,7 +46,7 @@ mod units;
 pub use changes::load_changed;
 pub(crate) use changes::parse_changed;
 pub use error::DiskError;
-pub use fit::{Fit, Validated};
+pub use fit::{Fit, TailOf, Validated};
 pub use fixed::{FixedCost, FixedSpec};
 pub use hdd::{
     CacheOrder, DestageSpec, FlushMode, GeometrySpec, HddSpec, LookAheadSpec, NcqSpec, OverheadSpec, QueueOrder,
@@ -237,18 +237,19 @@ impl DiskSpec {
 }
 
 /// Name and TOML of every preset.
-const PRESETS: [(&str, &str); 18] = [
-    ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
+const PRESETS: [(&str, &str); 19] = [
+    ("hdd-7200-ideal", include_str!("../../presets/hdd-7200-ideal.toml")),
     ("hdd-7200-starves", include_str!("../../presets/hdd-7200-starves.toml")),
     ("hdd-dt01aca200", include_str!("../../presets/hdd-dt01aca200.toml")),
     ("hdd-raptor-10k", include_str!("../../presets/hdd-raptor-10k.toml")),
     ("hdd-travelstar-7k100", include_str!("../../presets/hdd-travelstar-7k100.toml")),
     ("sata-2009", include_str!("../../presets/sata-2009.toml")),
     ("ide-2002", include_str!("../../presets/ide-2002.toml")),
-    ("sata-ssd", include_str!("../../presets/sata-ssd.toml")),
+    ("sata-ssd-ideal", include_str!("../../presets/sata-ssd-ideal.toml")),
     ("sata-ssd-s4610", include_str!("../../presets/sata-ssd-s4610.toml")),
     ("sata-ssd-crucial-250", include_str!("../../presets/sata-ssd-crucial-250.toml")),
-    ("nvme-ssd", include_str!("../../presets/nvme-ssd.toml")),
+    ("nvme-ssd-rocket4plus", include_str!("../../presets/nvme-ssd-rocket4plus.toml")),
+    ("nvme-ssd-ideal", include_str!("../../presets/nvme-ssd-ideal.toml")),
     ("nvme-ssd-aged", include_str!("../../presets/nvme-ssd-aged.toml")),
     ("usb-stick", include_str!("../../presets/usb-stick.toml")),
     ("sd-card", include_str!("../../presets/sd-card.toml")),
@@ -257,6 +258,27 @@ const PRESETS: [(&str, &str); 18] = [
     ("fixed", include_str!("../../presets/fixed.toml")),
     ("null", include_str!("../../presets/null.toml")),
 ];
+
+/// Names that stand for a class of disks, each for the drive of that class whose measurements the model comes nearest to
+/// (docs/disks.md, "The names without a drive").
+const STANDING: [(&str, &str); 3] =
+    [("hdd-7200", "hdd-dt01aca200"), ("sata-ssd", "sata-ssd-s4610"), ("nvme-ssd", "nvme-ssd-rocket4plus")];
+
+/// The measured drive's preset for which this name stands; `None` for any other name.
+pub fn stands_for(name: &str) -> Option<&'static str> {
+    STANDING.iter().find(|(standing, _)| *standing == name).map(|(_, preset)| *preset)
+}
+
+/// The names that stand for a measured drive's preset, each with that.
+pub fn standing_names() -> impl Iterator<Item = (&'static str, &'static str)> {
+    STANDING.into_iter()
+}
+
+/// A preset's TOML by its name, or by one that stands for it.
+fn preset_text(name: &str) -> Option<&'static str> {
+    let preset = stands_for(name).unwrap_or(name);
+    PRESETS.iter().find(|(known, _)| *known == preset).map(|(_, text)| *text)
+}
 
 /// Every preset.
 pub fn presets() -> Vec<DiskSpec> {
@@ -280,12 +302,13 @@ pub fn preset_of(name: &str) -> Option<&'static str> {
 
 /// How many values of this preset its file marks as fitted; 0 for anything else.
 pub fn fitted_in(preset: &str) -> usize {
-    let text = PRESETS.iter().find(|(name, _)| *name == preset).map_or("", |(_, text)| text);
+    let text = preset_text(preset).unwrap_or_default();
     text.lines().filter(|line| line.contains('=') && line.contains("# FIT")).count()
 }
 
-fn preset_names() -> impl Iterator<Item = &'static str> {
-    PRESETS.iter().map(|(name, _)| *name)
+/// Every name that [`builtin`] knows without more words: those that stand for a preset, and the presets.
+pub fn preset_names() -> impl Iterator<Item = &'static str> {
+    STANDING.iter().map(|(name, _)| *name).chain(PRESETS.iter().map(|(name, _)| *name))
 }
 
 /// A preset by its name, an SSD with known figures (`iocost:MODEL`), presets as a RAID (`raid5:4xhdd-7200`), or else a
@@ -358,7 +381,7 @@ fn ideal(disk: DiskSpec) -> DiskSpec {
 /// `None` unless the name is built in.
 fn known(name: &str) -> Option<Result<DiskSpec, DiskError>> {
     let name = class(name);
-    if let Some((name, text)) = PRESETS.iter().find(|(known, _)| *known == name) {
+    if let Some(text) = preset_text(name) {
         return Some(parse(name, text));
     }
     match iocost::asked(name) {

@@ -8,7 +8,7 @@ use blksched_text::nearest;
 use super::keys;
 use super::published;
 use super::reader::Quantities as _;
-use super::{DiskSpec, PRESETS, parse, preset_names, read_disk};
+use super::{DiskSpec, parse, preset_names, preset_text, read_disk};
 
 /// An array of disks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -247,8 +247,8 @@ fn members(top: &Section<'_>) -> Result<Vec<DiskSpec>, Complaint> {
 }
 
 pub(super) fn preset(name: &str) -> Result<DiskSpec, Option<&'static str>> {
-    match PRESETS.iter().find(|(preset, _)| *preset == name) {
-        Some((name, text)) => Ok(parse(name, text).expect("a test loads every preset")),
+    match preset_text(name) {
+        Some(text) => Ok(parse(name, text).expect("a test loads every preset")),
         None => Err(nearest(name, preset_names())),
     }
 }

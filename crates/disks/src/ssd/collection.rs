@@ -86,7 +86,7 @@ mod tests {
     use crate::ssd::tests_support::ssd_spec;
 
     fn collection(after_sectors: u64, valid_percent: u32) -> (Collection, FlashSpec) {
-        let flash = ssd_spec("sata-ssd").flash;
+        let flash = ssd_spec("sata-ssd-ideal").flash;
         let (block_sectors, erase) = (flash.program_sectors * 100, Span::from_ms(3));
         (Collection::new(&CollectionSpec { after_sectors, block_sectors, valid_percent, erase }, &flash), flash)
     }
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn free_blocks_cost_nothing_and_a_discard_gives_them_back() {
-        let sectors = ssd_spec("sata-ssd").flash.program_sectors;
+        let sectors = ssd_spec("sata-ssd-ideal").flash.program_sectors;
         let (mut collection, flash) = collection(sectors * 50, 50);
         assert_eq!(spent(&mut collection, &flash, 50, WriteManner::Random), Span::ZERO);
         assert!(spent(&mut collection, &flash, 50, WriteManner::Random) > Span::ZERO);

@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn neighbouring_pages_lie_on_different_channels_and_a_round_comes_back() {
-        let mut flash = ssd_spec("sata-ssd").flash;
+        let mut flash = ssd_spec("sata-ssd-ideal").flash;
         (flash.channels, flash.dies, flash.page_sectors) = (4, 2, 32);
         let layout = DieLayout::new(&flash);
         let parts: Vec<PagePart> = layout.parts(16, 16 + 8 * 32).collect();

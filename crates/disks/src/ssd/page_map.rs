@@ -372,7 +372,7 @@ mod tests {
 
     /// One die with this many blocks' worth of data.
     fn map(blocks: u64, spare_percent: u32, before: Before) -> PageMap {
-        let mut flash = ssd_spec("nvme-ssd").flash;
+        let mut flash = ssd_spec("nvme-ssd-ideal").flash;
         (flash.channels, flash.dies) = (1, 1);
         let (block_sectors, erase) = (BLOCK_UNITS * UNIT, Span::from_ms(4));
         let spec = PageMapSpec { block_sectors, unit_sectors: UNIT, spare_percent, before, erase };
@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn a_terabytes_map_is_as_large_as_what_was_written() {
-        let flash = ssd_spec("nvme-ssd").flash;
+        let flash = ssd_spec("nvme-ssd-ideal").flash;
         let (block_sectors, erase) = (32_768, Span::from_ms(4));
         let spec = PageMapSpec { block_sectors, unit_sectors: UNIT, spare_percent: 7, before: Before::Random, erase };
         let mut map = PageMap::new(&spec, &flash, 1_953_125_000);

@@ -51,7 +51,7 @@ fn every_command_ends_exactly_once_in_order_of_time() {
 
 #[test]
 fn one_at_a_time_the_parts_of_every_command_add_up_to_its_latency_and_the_ledger_to_the_busy_time() {
-    for preset in ["ide-2002", "sata-2009", "hdd-7200"] {
+    for preset in ["ide-2002", "sata-2009", "hdd-7200-ideal"] {
         let spec = changed(preset, |hdd| (hdd.look_ahead, hdd.write_cache) = (None, None)).with_depth(1);
         let run = run(&spec, 5, 1, mixture(hdd(&spec).capacity_sectors, 5, 2_000));
         for (started, finished) in &run.done {
@@ -63,7 +63,7 @@ fn one_at_a_time_the_parts_of_every_command_add_up_to_its_latency_and_the_ledger
 
 #[test]
 fn the_mechanism_is_never_busier_than_the_clock_and_accounts_add_up() {
-    for preset in ["ide-2002", "sata-2009", "hdd-7200"] {
+    for preset in ["ide-2002", "sata-2009", "hdd-7200-ideal"] {
         let spec = load(preset).unwrap();
         let mut disk = spec.build(5);
         let facts = disk.facts();
@@ -106,7 +106,7 @@ fn a_command_behind_the_last_sector_fails_and_changes_nothing() {
         }
         assert_eq!(disk.in_flight(), 0);
     }
-    let mut disk = load("hdd-7200").unwrap().build(1);
+    let mut disk = load("hdd-7200-ideal").unwrap().build(1);
     let last = disk.facts().sectors - 8;
     disk.start(Instant::ZERO, Command { start: Sector(last), ..read(0, 8) });
     assert_eq!(next_completion(&mut *disk).outcome, CommandOutcome::Ok);

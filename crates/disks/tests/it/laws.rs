@@ -11,11 +11,11 @@ use blksched_disks::{Disk, DiskSpec, iocost_models, load, load_changed, parse, p
 /// Every preset in which time passes, and arrays of spinning disks.
 fn disks() -> Vec<DiskSpec> {
     let arrays = [
-        "raid0:2xhdd-7200",
-        "raid1:2xhdd-7200",
-        "raid5:3xhdd-7200",
-        "raid5:3xhdd-7200,rebuild=10%,sync_speed_min=50000",
-        "raid6:4xhdd-7200,failed=1",
+        "raid0:2xhdd-7200-ideal",
+        "raid1:2xhdd-7200-ideal",
+        "raid5:3xhdd-7200-ideal",
+        "raid5:3xhdd-7200-ideal,rebuild=10%,sync_speed_min=50000",
+        "raid6:4xhdd-7200-ideal,failed=1",
         "raid10:4xsata-2009,rebuild=0%",
     ];
     let arrays = arrays.map(|array| load(array).unwrap());
@@ -127,7 +127,7 @@ fn a_random_read_beside_a_stream_or_a_deep_writer_ends() {
 #[test]
 fn a_random_read_beside_a_stream_at_depth_one_waits_for_seconds_on_the_drive_that_starves_alone() {
     let wait = |name| beside_reads(&load(name).unwrap(), 1, true, 0, read(900_000_000, 8)).expect("ends");
-    let (yields, starves) = (wait("hdd-7200"), wait("hdd-7200-starves"));
+    let (yields, starves) = (wait("hdd-7200-ideal"), wait("hdd-7200-starves"));
     assert!(yields < Span::from_ms(50), "{yields}");
     assert!(Span::from_secs(1) < starves && starves < Span::from_ms(4_200), "{starves}");
 }
@@ -209,8 +209,8 @@ const AROUND: [&str; 3] = [
 
 /// Rules that no preset has.
 const RULES: [(&str, &[(&str, &str)]); 6] = [
-    ("hdd-7200", &[("write_cache.order", "fifo"), ("write_cache.flush", "queued")]),
-    ("hdd-7200", &[("ncq.order", "arrival"), ("look_ahead.segments", "1")]),
+    ("hdd-7200-ideal", &[("write_cache.order", "fifo"), ("write_cache.flush", "queued")]),
+    ("hdd-7200-ideal", &[("ncq.order", "arrival"), ("look_ahead.segments", "1")]),
     ("hdd-7200-starves", &[("write_cache.extents", "4"), ("write_cache.chunk", "8KiB")]),
     ("sata-2009", &[("write_cache.share", "1%"), ("write_cache.turn", "400ms")]),
     ("sata-2009", &[("look_ahead.hold", "0KiB"), ("write_cache.idle", "100ms")]),
@@ -219,11 +219,12 @@ const RULES: [(&str, &[(&str, &str)]); 6] = [
 
 /// Presets, arrays of all kinds, imported drives and drives made of six figures, layers, and other rules.
 fn all_disks() -> Vec<DiskSpec> {
-    let more = ["raid5:3xsata-ssd", "raid0:2xnvme-ssd", "raid10:4xide-2002", "raid1:2xusb-stick", "raid6:4xfixed"];
+    let more =
+        ["raid5:3xsata-ssd-ideal", "raid0:2xnvme-ssd-ideal", "raid10:4xide-2002", "raid1:2xusb-stick", "raid6:4xfixed"];
     let mut all: Vec<DiskSpec> = disks().into_iter().chain(more.map(|array| load(array).unwrap())).collect();
     for (preset, text) in [
-        ("hdd-7200", include_str!("../../presets/hdd-7200.toml")),
-        ("nvme-ssd", include_str!("../../presets/nvme-ssd.toml")),
+        ("hdd-7200-ideal", include_str!("../../presets/hdd-7200-ideal.toml")),
+        ("nvme-ssd-ideal", include_str!("../../presets/nvme-ssd-ideal.toml")),
         ("fixed", include_str!("../../presets/fixed.toml")),
     ] {
         let around = |(nth, around): (usize, &&str)| parse(&format!("{preset}, {nth}"), &format!("{text}{around}"));

@@ -23,7 +23,7 @@ fn random_reads_cost_the_mean_seek_and_half_a_revolution() {
 
 #[test]
 fn a_sequential_read_reaches_the_zones_rate_and_inner_zones_are_slower() {
-    for preset in ["ide-2002", "sata-2009", "hdd-7200"] {
+    for preset in ["ide-2002", "sata-2009", "hdd-7200-ideal"] {
         let spec = load_plain(preset);
         let hdd = hdd(&spec);
         let rate = |first: u64| run(&spec, 1, 1, (0..2_000).map(|n| read(first + n * 256, 256))).mb_per_s();

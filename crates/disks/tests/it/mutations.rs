@@ -37,13 +37,13 @@ fn mutated_presets_can_be_built_or_are_refused_by_name() {
     let imported = import(&files.join("hp_c3323a.model")).unwrap();
     let texts = [
         &imported,
-        include_str!("../../presets/hdd-7200.toml"),
+        include_str!("../../presets/hdd-7200-ideal.toml"),
         include_str!("../../presets/ide-2002.toml"),
-        include_str!("../../presets/nvme-ssd.toml"),
-        include_str!("../../presets/sata-ssd.toml"),
+        include_str!("../../presets/nvme-ssd-ideal.toml"),
+        include_str!("../../presets/sata-ssd-ideal.toml"),
         include_str!("../../presets/fixed.toml"),
         include_str!("../../presets/null.toml"),
-        "kind = \"raid\"\ndescription = \"\"\nlevel = \"5\"\nmembers = [\"hdd-7200\", \"ide-2002\", \"fixed\"]\n\
+        "kind = \"raid\"\ndescription = \"\"\nlevel = \"5\"\nmembers = [\"hdd-7200-ideal\", \"ide-2002\", \"fixed\"]\n\
          chunk = \"64KiB\"\n[[fault]]\naction = \"slow\"\nafter = \"5ms\"\nop = \"read\"\nnth = 3\n\
          [delay]\ntime = \"1ms\"\njitter = \"20us\"\n[tracer]\nkeep = 64\n",
     ];

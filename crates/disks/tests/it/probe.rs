@@ -105,7 +105,7 @@ fn write_parameters(found: &DiskSpec, real: &DiskSpec) -> Vec<(&'static str, f64
     pairs
 }
 
-const TURNING: [&str; 4] = ["hdd-7200", "hdd-7200-starves", "sata-2009", "ide-2002"];
+const TURNING: [&str; 4] = ["hdd-7200-ideal", "hdd-7200-starves", "sata-2009", "ide-2002"];
 
 #[test]
 fn reads_alone_show_what_a_disk_that_turns_is_made_of() {
@@ -157,7 +157,7 @@ fn flash_parameters(found: &SsdSpec, real: &SsdSpec) -> Vec<(&'static str, f64, 
 
 #[test]
 fn a_disk_of_flash_shows_its_dies_its_programs_and_its_collection() {
-    for (preset, after) in [("sata-ssd", "3GB"), ("nvme-ssd", "3GB")] {
+    for (preset, after) in [("sata-ssd-ideal", "3GB"), ("nvme-ssd-ideal", "3GB")] {
         // Less than the preset has, so that the test is short: the mechanism is the same.
         let real = load_changed(preset, &[("collection.after".to_owned(), after.to_owned())]).unwrap();
         let outcome = probed(&real, ProbeAccess::Destroy);
@@ -331,7 +331,7 @@ fn what_takes_no_time_is_known_at_once() {
 #[test]
 #[ignore = "slow: writes 48 GB to the models, two minutes without optimisation"]
 fn a_disk_of_flash_as_its_preset_has_it() {
-    for preset in ["sata-ssd", "nvme-ssd"] {
+    for preset in ["sata-ssd-ideal", "nvme-ssd-ideal"] {
         let real = load(preset).unwrap();
         let outcome = probed(&real, ProbeAccess::Destroy);
         compare(preset, &flash_parameters(ssd(&outcome.spec), ssd(&real)), &outcome);
@@ -340,7 +340,7 @@ fn a_disk_of_flash_as_its_preset_has_it() {
 
 #[test]
 fn what_is_interrupted_or_out_of_time_says_what_is_missing_and_is_a_disk_all_the_same() {
-    let mut target = Modelled::new(&load("hdd-7200").unwrap(), 3, ProbeAccess::ReadOnly);
+    let mut target = Modelled::new(&load("hdd-7200-ideal").unwrap(), 3, ProbeAccess::ReadOnly);
     let mut stop = |progress: blksched_disks::probe::ProbeProgress| match progress.stage {
         "look-ahead" => ControlFlow::Break(()),
         _ => ControlFlow::Continue(()),
@@ -350,7 +350,7 @@ fn what_is_interrupted_or_out_of_time_says_what_is_missing_and_is_a_disk_all_the
     assert!(outcome.held_back.is_empty() && outcome.toml.contains("# Not all of it was measured: interrupted."));
     assert!(hdd(&outcome.spec).look_ahead.is_none() && hdd(&outcome.spec).rpm == 7200);
 
-    let mut target = Modelled::new(&load("hdd-7200").unwrap(), 3, ProbeAccess::ReadOnly);
+    let mut target = Modelled::new(&load("hdd-7200-ideal").unwrap(), 3, ProbeAccess::ReadOnly);
     let outcome = measure(&mut target, Span::from_secs(20), 1, &mut |_| ControlFlow::Continue(())).unwrap();
     assert_eq!(outcome.stopped, Some(ProbeError::TimeIsUp));
     assert!(outcome.took < Span::from_secs(21), "{}", outcome.took);
@@ -414,7 +414,7 @@ fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
     assert!(found.write_cache.is_some() && fit.unknown.iter().any(|what| what.starts_with("heads, skews")));
     assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
 
-    let real = load("sata-ssd").unwrap();
+    let real = load("sata-ssd-ideal").unwrap();
     let fit = fit_trace("mine", traced(&real)).unwrap();
     assert!(ssd(&fit.spec).depth == 1 && fit.unknown.iter().any(|what| what.starts_with("dies")));
     assert!(fit.held_back.unwrap().relative() < 0.35, "{}", fit.toml);
@@ -426,7 +426,7 @@ fn a_trace_tells_what_its_load_asked_for_and_the_rest_is_named() {
     near("service", found.read.service.as_ms_f64(), 3.0, 0.02);
     assert!(fit.held_back.unwrap().relative() < 0.02, "{}", fit.toml);
 
-    let few = fit_trace("mine", traced(&load("sata-ssd").unwrap())[..100].to_vec()).unwrap_err().to_string();
+    let few = fit_trace("mine", traced(&load("sata-ssd-ideal").unwrap())[..100].to_vec()).unwrap_err().to_string();
     assert!(few.contains("100 commands") && few.contains("expected 200 or more"), "{few}");
 }
 
@@ -441,7 +441,7 @@ fn what_is_as_slow_as_a_disk_that_turns_and_does_not_is_measured_as_what_it_is_a
 
 #[test]
 fn a_seek_curve_of_another_shape_is_written_point_by_point() {
-    let mut real = load("hdd-7200").unwrap();
+    let mut real = load("hdd-7200-ideal").unwrap();
     let ms = |ms: f64| Span::from_ns((ms * 1e6) as u64);
     // A straight line over more cylinders than it has.
     let line = |distance: u32| 1.0 + 14.0 * f64::from(distance) / 400_000.0;
@@ -454,7 +454,7 @@ fn a_seek_curve_of_another_shape_is_written_point_by_point() {
         assert!((ours / theirs - 1.0).abs() < 0.05, "{distance}: {ours} for {theirs}\n{}", outcome.toml);
     }
     // The usual curve needs three numbers.
-    let usual = probed(&load("hdd-7200").unwrap(), ProbeAccess::ReadOnly);
+    let usual = probed(&load("hdd-7200-ideal").unwrap(), ProbeAccess::ReadOnly);
     assert!(hdd(&usual.spec).seek_curve.is_empty(), "{}", usual.toml);
 }
 
@@ -463,7 +463,7 @@ const KNEE: [(u32, u32, u32); 2] = [(0, 100_000, 3_600), (100_001, 150_000, 1_80
 
 #[test]
 fn rates_of_another_shape_are_written_zone_by_zone() {
-    let preset = include_str!("../../presets/hdd-7200.toml");
+    let preset = include_str!("../../presets/hdd-7200-ideal.toml");
     let without = |text: &str, heading: &str| {
         let (before, behind) = text.split_once(heading).expect("it has it");
         let (_, behind) = behind.split_once("\n[").expect("more follows");

@@ -91,10 +91,10 @@ fn what_takes_as_long_near_as_far_may_spread_more_than_an_arm_would() {
 
 #[test]
 fn neither_an_arm_nor_flash_is_taken_for_a_constant() {
-    for (preset, depth) in [("sata-2009", 1), ("sata-2009", 8), ("hdd-7200", 16)] {
+    for (preset, depth) in [("sata-2009", 1), ("sata-2009", 8), ("hdd-7200-ideal", 16)] {
         let fit = fit_trace("mine", deep(&load(preset).unwrap(), depth)).unwrap();
         assert!(!matches!(fit.spec.model, Model::Fixed(_)), "{preset}, {depth}: {}", fit.toml);
     }
-    let fit = fit_trace("mine", deep(&load("sata-ssd").unwrap(), 1)).unwrap();
+    let fit = fit_trace("mine", deep(&load("sata-ssd-ideal").unwrap(), 1)).unwrap();
     assert!(matches!(fit.spec.model, Model::Ssd(_)), "{}", fit.toml);
 }

@@ -66,7 +66,7 @@ fn turning(seed: u64) -> DiskSpec {
         ("ncq.age_limit", format!("{:.0}ms", draw.within(300.0, 2000.0))),
     ];
     let changes: Vec<(String, String)> = changes.map(|(key, value)| (key.to_owned(), value)).to_vec();
-    load_changed("hdd-7200", &changes).unwrap_or_else(|error| panic!("{seed}: {error}"))
+    load_changed("hdd-7200-ideal", &changes).unwrap_or_else(|error| panic!("{seed}: {error}"))
 }
 
 fn held_to(seeds: core::ops::Range<u64>) {
@@ -105,7 +105,7 @@ fn drives_of_six_figures_are_met_as_well() {
 /// `--quick`.
 #[test]
 fn every_budget_leaves_time_for_what_is_held_back() {
-    for preset in ["hdd-7200", "hdd-7200-starves", "sata-2009", "ide-2002"] {
+    for preset in ["hdd-7200-ideal", "hdd-7200-starves", "sata-2009", "ide-2002"] {
         for limit in [40, 120].map(Span::from_secs) {
             let mut target = Modelled::new(&load(preset).unwrap(), 3, ProbeAccess::Destroy);
             let outcome = measure(&mut target, limit, 1, &mut |_| ControlFlow::Continue(())).unwrap();
@@ -192,7 +192,7 @@ impl Target for Busy {
 
 #[test]
 fn who_has_had_enough_is_heard_while_the_prober_reckons() {
-    let mut target = OnTheWall(Modelled::new(&load("hdd-7200").unwrap(), 1, ProbeAccess::ReadOnly));
+    let mut target = OnTheWall(Modelled::new(&load("hdd-7200-ideal").unwrap(), 1, ProbeAccess::ReadOnly));
     // The last report before the rates begin comes from the computation: nothing is requested meanwhile.
     let (mut last, mut still) = (Span::ZERO, 0);
     let outcome = measure(&mut target, Span::from_secs(60), 1, &mut |progress| {
@@ -206,7 +206,7 @@ fn who_has_had_enough_is_heard_while_the_prober_reckons() {
 #[test]
 fn whatever_a_busy_machine_makes_of_a_small_disk_is_a_model_or_says_why_it_is_none() {
     for case in 0..16u64 {
-        let preset = ["sata-ssd", "null", "hdd-7200", "fixed"][case as usize % 4];
+        let preset = ["sata-ssd-ideal", "null", "hdd-7200-ideal", "fixed"][case as usize % 4];
         let access = [ProbeAccess::ReadOnly, ProbeAccess::Destroy][case as usize / 4 % 2];
         let of = Modelled::new(&load(preset).unwrap(), case, access);
         let usual = [30_000.0, 800_000.0][case as usize / 8 % 2];
@@ -225,7 +225,7 @@ fn whatever_a_busy_machine_makes_of_a_small_disk_is_a_model_or_says_why_it_is_no
 fn who_has_had_enough_is_heard_within_a_fifth_of_a_second_though_the_prober_rests_for_seconds() {
     for access in [ProbeAccess::ReadOnly, ProbeAccess::Destroy] {
         for seconds in [2, 5, 9, 14, 20, 27, 35] {
-            let mut target = OnTheWall(Modelled::new(&load("sata-ssd").unwrap(), 1, access));
+            let mut target = OnTheWall(Modelled::new(&load("sata-ssd-ideal").unwrap(), 1, access));
             let enough = Span::from_secs(seconds);
             let outcome =
                 measure(&mut target, Span::from_secs(60), 1, &mut |progress| match progress.elapsed < enough {

@@ -190,7 +190,7 @@ fn any_level_over_any_members_conserves_commands_and_adds_up_their_ledgers() {
             raid.depth = 1 + random.below(40) as u32;
             raid.reads = if random.below(4) == 0 { MirrorReads::First } else { MirrorReads::Balanced };
             for member in &mut raid.members {
-                let presets = ["null", "fixed", "sata-ssd", "nvme-ssd", "ide-2002", "sata-2009"];
+                let presets = ["null", "fixed", "sata-ssd-ideal", "nvme-ssd-ideal", "ide-2002", "sata-2009"];
                 if random.below(2) == 0 {
                     *member = load(presets[random.below(6) as usize]).unwrap();
                 }
@@ -214,7 +214,7 @@ fn any_level_over_any_members_conserves_commands_and_adds_up_their_ledgers() {
 
 #[test]
 fn the_same_seed_gives_the_same_completions() {
-    let spec = load("raid5:4xhdd-7200").unwrap();
+    let spec = load("raid5:4xhdd-7200-ideal").unwrap();
     let trace = |seed| {
         let mut random = Random(3);
         let commands = (0..500u64).map(|n| match n % 3 {
@@ -230,8 +230,10 @@ fn the_same_seed_gives_the_same_completions() {
 #[test]
 fn a_name_and_a_file_say_the_same_array() {
     let file = |members: &str| format!("kind = \"raid\"\ndescription = \"mine\"\nlevel = \"5\"\n{members}");
-    let names = parse("x", &file("members = [\"hdd-7200\", \"hdd-7200\", \"hdd-7200\", \"hdd-7200\"]")).unwrap();
-    assert_eq!(names.model, load("raid5:4xhdd-7200").unwrap().model);
+    let names =
+        parse("x", &file("members = [\"hdd-7200-ideal\", \"hdd-7200-ideal\", \"hdd-7200-ideal\", \"hdd-7200-ideal\"]"))
+            .unwrap();
+    assert_eq!(names.model, load("raid5:4xhdd-7200-ideal").unwrap().model);
     let tables = "[[member]]\nkind = \"null\"\ncapacity = \"1GB\"\nmax_command = \"1MiB\"\ndepth = 4\n";
     let mixed = file(&format!("chunk = \"64KiB\"\ndepth = 9\nmembers = [\"fixed\", \"null\"]\n{tables}"));
     let Model::Raid(raid) = parse("x", &mixed).unwrap().model else { panic!("a raid") };
@@ -242,10 +244,13 @@ fn a_name_and_a_file_say_the_same_array() {
 #[test]
 fn what_is_wrong_with_an_array_is_told_with_its_place() {
     let name = |name: &str| load(name).unwrap_err().to_string();
-    assert_eq!(name("raid5:2xhdd-7200"), "raid5:2xhdd-7200:1:7: 2 members: this level needs from 3 to 64");
+    assert_eq!(name("raid5:2xhdd-7200-ideal"), "raid5:2xhdd-7200-ideal:1:7: 2 members: this level needs from 3 to 64");
     assert_eq!(name("raid0:1025xnull"), "raid0:1025xnull:1:7: 1025 members: this level needs from 2 to 1024");
-    assert_eq!(name("raid7:4xhdd-7200"), "raid7:4xhdd-7200:1:5: `7` is not a level: expected one of 0, 1, 5, 6, 10");
-    assert!(name("raid10:5xhdd-7200").ends_with("mirrors come in pairs, expected an even number"));
+    assert_eq!(
+        name("raid7:4xhdd-7200-ideal"),
+        "raid7:4xhdd-7200-ideal:1:5: `7` is not a level: expected one of 0, 1, 5, 6, 10"
+    );
+    assert!(name("raid10:5xhdd-7200-ideal").ends_with("mirrors come in pairs, expected an even number"));
     assert!(name("raid0:4hdd").contains("gives no number of members"));
     assert!(name("raid0:4xhdd-720").ends_with("did you mean `hdd-7200`?"));
     let file = |rest: &str| {

@@ -1,6 +1,6 @@
 //! Presets load, and a wrong file is told where and why.
 
-use blksched_disks::{Duplex, Model, load, parse, presets};
+use blksched_disks::{Duplex, Model, TailOf, load, parse, presets};
 
 const IDE: &str = include_str!("../../presets/ide-2002.toml");
 
@@ -20,17 +20,18 @@ fn every_preset_loads_and_builds() {
     assert_eq!(
         names,
         [
-            "hdd-7200",
+            "hdd-7200-ideal",
             "hdd-7200-starves",
             "hdd-dt01aca200",
             "hdd-raptor-10k",
             "hdd-travelstar-7k100",
             "sata-2009",
             "ide-2002",
-            "sata-ssd",
+            "sata-ssd-ideal",
             "sata-ssd-s4610",
             "sata-ssd-crucial-250",
-            "nvme-ssd",
+            "nvme-ssd-rocket4plus",
+            "nvme-ssd-ideal",
             "nvme-ssd-aged",
             "usb-stick",
             "sd-card",
@@ -48,19 +49,51 @@ fn every_preset_loads_and_builds() {
 }
 
 #[test]
+fn names_of_classes_stand_for_measured_drives() {
+    for (name, drive) in blksched_disks::standing_names() {
+        let (standing, drive) = (load(name).unwrap(), load(drive).unwrap());
+        assert_eq!(standing.model, drive.model, "{name}");
+        assert!(standing.name == name && !standing.validated.is_empty(), "{name} is asked for, and was measured");
+        assert!(blksched_disks::stands_for(&drive.name).is_none());
+        // Their members have the same model, and a misspelt one is suggested.
+        let array = load(&format!("raid0:2x{name}")).unwrap();
+        let Model::Raid(raid) = &array.model else { panic!("an array") };
+        assert_eq!(raid.members[0].model, drive.model);
+        assert!(load(&format!("{name}x")).unwrap_err().to_string().contains(&format!("did you mean `{name}`?")));
+        assert_eq!(blksched_disks::fitted_in(name), blksched_disks::fitted_in(&drive.name));
+    }
+}
+
+#[test]
+fn a_validated_tail_names_what_it_is_of() {
+    let of = |words: &str| format!("[[validated]]\nagainst = \"a drive\"\nerror = \"3%\"\np99_of = {words}\n");
+    let read = |words: &str| parse("my.toml", &format!("{IDE}\n{}", of(words)));
+    let spec = read("[\"reads\", \"writes beside reads\"]").unwrap();
+    assert_eq!(spec.validated[0].p99_of, [TailOf::Reads, TailOf::WritesBesideReads]);
+    let truth = blksched_disks::sheet::truth(&spec);
+    assert_eq!((truth.p99_off(TailOf::Reads), truth.p99_off(TailOf::Writes)), (Some(30), None));
+    let wrong = read("[\"raeds\"]").unwrap_err().to_string();
+    assert!(
+        wrong.contains("\"raeds\" is no such I/O: expected one of reads, writes, ") && wrong.contains("`reads`"),
+        "{wrong}"
+    );
+}
+
+#[test]
 fn every_number_of_a_preset_has_a_source() {
     for text in [
         IDE,
         include_str!("../../presets/sata-2009.toml"),
-        include_str!("../../presets/hdd-7200.toml"),
+        include_str!("../../presets/hdd-7200-ideal.toml"),
         include_str!("../../presets/hdd-dt01aca200.toml"),
         include_str!("../../presets/hdd-raptor-10k.toml"),
         include_str!("../../presets/hdd-travelstar-7k100.toml"),
         include_str!("../../presets/sata-ssd-s4610.toml"),
         include_str!("../../presets/sata-ssd-crucial-250.toml"),
+        include_str!("../../presets/nvme-ssd-rocket4plus.toml"),
         include_str!("../../presets/hdd-7200-starves.toml"),
-        include_str!("../../presets/sata-ssd.toml"),
-        include_str!("../../presets/nvme-ssd.toml"),
+        include_str!("../../presets/sata-ssd-ideal.toml"),
+        include_str!("../../presets/nvme-ssd-ideal.toml"),
         include_str!("../../presets/nvme-ssd-aged.toml"),
         include_str!("../../presets/usb-stick.toml"),
         include_str!("../../presets/sd-card.toml"),
@@ -103,7 +136,7 @@ fn optional_tables_can_be_left_out_or_switched_off() {
 
 #[test]
 fn an_interface_is_half_duplex_unless_the_file_says_otherwise() {
-    let text = include_str!("../../presets/nvme-ssd.toml");
+    let text = include_str!("../../presets/nvme-ssd-ideal.toml");
     let duplex = |from, to| match parse("x", &text.replacen(from, to, 1)).unwrap().model {
         Model::Ssd(ssd) => ssd.interface.duplex,
         other => panic!("{other:?}"),
@@ -119,8 +152,8 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
     assert_eq!(
         load("sata-2090").unwrap_err().to_string(),
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
-         (known: hdd-7200, hdd-7200-starves, hdd-dt01aca200, hdd-raptor-10k, hdd-travelstar-7k100, sata-2009, \
-         ide-2002, sata-ssd, sata-ssd-s4610, sata-ssd-crucial-250, nvme-ssd, nvme-ssd-aged, usb-stick, sd-card, \
+         (known: hdd-7200, sata-ssd, nvme-ssd, hdd-7200-ideal, hdd-7200-starves, hdd-dt01aca200, hdd-raptor-10k, hdd-travelstar-7k100, sata-2009, \
+         ide-2002, sata-ssd-ideal, sata-ssd-s4610, sata-ssd-crucial-250, nvme-ssd-rocket4plus, nvme-ssd-ideal, nvme-ssd-aged, usb-stick, sd-card, \
          cloud-gp3, cloud-gp2, fixed, null; \
          the path of a TOML file works too)"
     );
@@ -218,7 +251,7 @@ fn broken_toml_is_told_its_place() {
 
 #[test]
 fn the_drive_that_starves_differs_from_the_one_that_yields_in_its_queue_alone() {
-    let [mut yields, starves] = ["hdd-7200", "hdd-7200-starves"].map(|name| load(name).unwrap());
+    let [mut yields, starves] = ["hdd-7200-ideal", "hdd-7200-starves"].map(|name| load(name).unwrap());
     let (Model::Hdd(starves), Some(yields)) = (&starves.model, yields.hdd_mut()) else { panic!("two hdds") };
     assert_ne!(yields.ncq, starves.ncq);
     yields.ncq = starves.ncq;
@@ -281,8 +314,8 @@ fn every_fit_of_a_preset_has_a_range_with_the_value_in_it_and_a_disk_at_both_end
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
-    let array = load("raid5:4xhdd-7200").unwrap();
-    assert_eq!(array.fitted(), load("hdd-7200").unwrap().fits, "an array's are its members'");
+    let array = load("raid5:4xhdd-7200-ideal").unwrap();
+    assert_eq!(array.fitted(), load("hdd-7200-ideal").unwrap().fits, "an array's are its members'");
     let changed = array.changed(&[("write_cache.share".to_owned(), "10%".to_owned())]).unwrap();
     assert_ne!(changed.model, array.model);
 }

@@ -9,7 +9,7 @@ use blksched_disks::{
 
 /// Neither buffer nor collection, one channel and die, and a wire with negligible cost.
 fn single_die(change: impl FnOnce(&mut SsdSpec)) -> DiskSpec {
-    changed_ssd("nvme-ssd", |ssd| {
+    changed_ssd("nvme-ssd-ideal", |ssd| {
         (ssd.buffer, ssd.collection) = (None, None);
         (ssd.flash.channels, ssd.flash.dies) = (1, 1);
         ssd.interface.rate = Rate::from_bytes_per_s(100_000_000_000);
@@ -38,7 +38,7 @@ fn near(one: f64, other: f64, part: f64) -> bool {
 
 #[test]
 fn one_read_is_overhead_sensing_and_the_slower_of_channel_and_interface() {
-    for preset in ["sata-ssd", "nvme-ssd"] {
+    for preset in ["sata-ssd-ideal", "nvme-ssd-ideal"] {
         let spec = changed_ssd(preset, |_| ());
         let SsdSpec { overhead, flash, interface, .. } = *ssd(&spec);
         let expected = overhead.command + flash.read + flash.channel_rate.time_of(8).max(interface.rate.time_of(8));
@@ -49,7 +49,9 @@ fn one_read_is_overhead_sensing_and_the_slower_of_channel_and_interface() {
 
 #[test]
 fn the_presets_read_and_write_as_their_sources_say() {
-    for (preset, alone, queued, sequential) in [("sata-ssd", 10e3, 97e3, 540.0), ("nvme-ssd", 19e3, 600e3, 3_500.0)] {
+    for (preset, alone, queued, sequential) in
+        [("sata-ssd-ideal", 10e3, 97e3, 540.0), ("nvme-ssd-ideal", 19e3, 600e3, 3_500.0)]
+    {
         let spec = changed_ssd(preset, |_| ());
         let depth = ssd(&spec).depth.min(128);
         assert!(near(random_reads(&spec, 1).per_second(), alone, 0.05), "{preset}");
@@ -71,13 +73,13 @@ fn a_die_senses_one_page_at_a_time_and_more_dies_sense_more() {
 
 #[test]
 fn the_interval_bounds_commands_per_second() {
-    let spec = changed_ssd("nvme-ssd", |ssd| ssd.overhead.interval = Span::from_us(8));
+    let spec = changed_ssd("nvme-ssd-ideal", |ssd| ssd.overhead.interval = Span::from_us(8));
     assert!(near(random_reads(&spec, 256).per_second(), 125_000.0, 0.01));
 }
 
 #[test]
 fn a_long_read_is_spread_over_the_channels_and_a_short_channel_rate_is_their_sum() {
-    let spec = changed_ssd("nvme-ssd", |ssd| ssd.flash.channel_rate = Rate::from_bytes_per_s(100_000_000));
+    let spec = changed_ssd("nvme-ssd-ideal", |ssd| ssd.flash.channel_rate = Rate::from_bytes_per_s(100_000_000));
     let stream = (0..2_000).map(|n| read(n * 256, 256));
     let rate = run(&spec, 1, 16, stream).mb_per_s();
     assert!(near(rate, 800.0, 0.02), "{rate}");
@@ -85,7 +87,7 @@ fn a_long_read_is_spread_over_the_channels_and_a_short_channel_rate_is_their_sum
 
 #[test]
 fn a_buffered_write_ends_in_the_buffer_and_any_other_when_it_is_programmed() {
-    let spec = changed_ssd("sata-ssd", |ssd| ssd.collection = None);
+    let spec = changed_ssd("sata-ssd-ideal", |ssd| ssd.collection = None);
     let SsdSpec { overhead, flash, interface, .. } = *ssd(&spec);
     let buffered = overhead.command + interface.rate.time_of(8);
     let programmed = buffered + flash.channel_rate.time_of(8) + flash.program;
@@ -94,15 +96,15 @@ fn a_buffered_write_ends_in_the_buffer_and_any_other_when_it_is_programmed() {
         assert!(here.as_ns().abs_diff(expected.as_ns()) <= 2, "{here} {expected}");
     };
     is(&spec, write(80, 8), buffered);
-    is(&changed_ssd("sata-ssd", |ssd| (ssd.buffer, ssd.collection) = (None, None)), write(80, 8), programmed);
+    is(&changed_ssd("sata-ssd-ideal", |ssd| (ssd.buffer, ssd.collection) = (None, None)), write(80, 8), programmed);
     is(&spec, Command { fua: true, ..write(80, 8) }, programmed);
     let kept = |ssd: &mut SsdSpec| ssd.buffer.as_mut().unwrap().power_loss = PowerLoss::Kept;
-    is(&changed_ssd("sata-ssd", kept), Command { fua: true, ..write(80, 8) }, buffered);
+    is(&changed_ssd("sata-ssd-ideal", kept), Command { fua: true, ..write(80, 8) }, buffered);
 }
 
 #[test]
 fn when_the_buffer_is_full_writes_go_as_fast_as_the_dies_program() {
-    let spec = changed_ssd("sata-ssd", |ssd| {
+    let spec = changed_ssd("sata-ssd-ideal", |ssd| {
         ssd.collection = None;
         (ssd.flash.channels, ssd.flash.dies) = (4, 2);
         ssd.buffer.as_mut().unwrap().size_sectors = 8_192;
@@ -112,7 +114,7 @@ fn when_the_buffer_is_full_writes_go_as_fast_as_the_dies_program() {
     let expected = 8.0 * flash.program_sectors as f64 * 512.0 / each.as_secs_f64() / 1e6;
     let here = random_writes(&spec, 16, 20_000, flash.program_sectors as u32).mb_per_s();
     assert!(near(here, expected, 0.05), "{here} {expected}");
-    let larger = changed_ssd("sata-ssd", |_| ());
+    let larger = changed_ssd("sata-ssd-ideal", |_| ());
     assert!(random_writes(&larger, 16, 1_000, 32).mb_per_s() > 2.0 * here, "the first writes find room");
 }
 
@@ -177,7 +179,7 @@ fn a_read_beside_a_stream_of_writes_waits_for_their_data_when_half_duplex_and_fo
     const WRITES: u32 = 200;
     for duplex in [Duplex::Half, Duplex::Full] {
         // With dies and channels out of the way, only the interface is left to wait for.
-        let spec = changed_ssd("nvme-ssd", |ssd| {
+        let spec = changed_ssd("nvme-ssd-ideal", |ssd| {
             (ssd.interface.duplex, ssd.interference.state) = (duplex, Interference::Off);
             (ssd.overhead.interval, ssd.flash.channel_rate) = (Span::ZERO, Rate::from_bytes_per_s(100_000_000_000));
         });
@@ -216,18 +218,18 @@ fn a_write_ends_although_reads_of_its_die_never_stop_and_patience_says_when() {
 #[test]
 fn a_flush_waits_until_what_can_be_lost_is_programmed() {
     let flushed = |power_loss| {
-        let spec = changed_ssd("sata-ssd", |ssd| ssd.buffer.as_mut().unwrap().power_loss = power_loss);
+        let spec = changed_ssd("sata-ssd-ideal", |ssd| ssd.buffer.as_mut().unwrap().power_loss = power_loss);
         let run = run(&spec, 1, 1, [write(0, 8), flush()]);
         run.done[1].1.at.since(run.done[1].0)
     };
-    let SsdSpec { overhead, flash, .. } = *ssd(&changed_ssd("sata-ssd", |_| ()));
+    let SsdSpec { overhead, flash, .. } = *ssd(&changed_ssd("sata-ssd-ideal", |_| ()));
     assert!(flushed(PowerLoss::Lost) >= flash.program);
     assert_eq!(flushed(PowerLoss::Kept), overhead.command);
 }
 
 #[test]
 fn what_is_in_the_buffer_is_read_without_a_die() {
-    let spec = changed_ssd("sata-ssd", |_| ());
+    let spec = changed_ssd("sata-ssd-ideal", |_| ());
     let latency = |start| run(&spec, 1, 1, [write(80, 8), read(start, 8)]).latencies().nth(1).unwrap();
     let SsdSpec { overhead, interface, .. } = *ssd(&spec);
     assert!(latency(80).as_ns().abs_diff((overhead.command + interface.rate.time_of(8)).as_ns()) <= 2);
@@ -237,7 +239,7 @@ fn what_is_in_the_buffer_is_read_without_a_die() {
 #[test]
 fn a_discard_gives_back_free_blocks() {
     let rate = |discards: bool| {
-        let spec = changed_ssd("sata-ssd", |ssd| {
+        let spec = changed_ssd("sata-ssd-ideal", |ssd| {
             ssd.collection.as_mut().unwrap().after_sectors = 1 << 16;
             ssd.flash.dies = 1;
         });
@@ -254,7 +256,7 @@ fn a_discard_gives_back_free_blocks() {
 
 #[test]
 fn one_at_a_time_without_a_buffer_every_part_adds_up_to_the_latency_and_the_ledger_to_the_busy_time() {
-    for preset in ["sata-ssd", "nvme-ssd"] {
+    for preset in ["sata-ssd-ideal", "nvme-ssd-ideal"] {
         let spec = changed_ssd(preset, |ssd| (ssd.buffer, ssd.collection) = (None, None));
         let mut random = Random(9);
         let commands = (0..3_000).map(|_| {
@@ -274,7 +276,7 @@ fn one_at_a_time_without_a_buffer_every_part_adds_up_to_the_latency_and_the_ledg
 
 #[test]
 fn a_buffered_writes_program_is_charged_to_its_writer() {
-    let spec = changed_ssd("nvme-ssd", |ssd| ssd.collection = None);
+    let spec = changed_ssd("nvme-ssd-ideal", |ssd| ssd.collection = None);
     let mut disk = spec.build(1);
     let sectors = ssd(&spec).flash.program_sectors as u32;
     run_on(&mut *disk, 1, [Command { submitter: SubmitterId(7), ..write(0, sectors * 64) }]);
@@ -337,7 +339,7 @@ fn crowded(random: &mut Random) -> Command {
 fn any_combination_of_switches_ends_every_command_once_in_order_and_comes_to_rest() {
     for case in 1..=300 {
         let mut random = Random(case * 0x9e37_79b9);
-        let spec = changed_ssd("nvme-ssd", |ssd| switch_at_random(ssd, &mut random));
+        let spec = changed_ssd("nvme-ssd-ideal", |ssd| switch_at_random(ssd, &mut random));
         check_conservation(&spec, case, 300, &mut random, crowded);
     }
 }
@@ -417,10 +419,11 @@ fn the_presets_of_flash_do_not_turn_and_disks_take_many_sticks_and_cards_one() {
     assert_eq!(
         depths,
         [
-            ("sata-ssd", 31),
+            ("sata-ssd-ideal", 31),
             ("sata-ssd-s4610", 31),
             ("sata-ssd-crucial-250", 31),
-            ("nvme-ssd", 1023),
+            ("nvme-ssd-rocket4plus", 1023),
+            ("nvme-ssd-ideal", 1023),
             ("nvme-ssd-aged", 1023),
             ("usb-stick", 1),
             ("sd-card", 1)

@@ -8,8 +8,13 @@ use blksched::{Command, Instant, Op, Span, SubmitterId};
 use blksched_disks::{Disk, DiskSpec, Stint, StintWork, load, presets};
 
 fn disks() -> Vec<DiskSpec> {
-    let arrays =
-        ["raid0:2xhdd-7200", "raid1:2xhdd-7200", "raid5:3xhdd-7200", "raid6:4xhdd-7200,failed=1", "raid0:2xsata-ssd"];
+    let arrays = [
+        "raid0:2xhdd-7200-ideal",
+        "raid1:2xhdd-7200-ideal",
+        "raid5:3xhdd-7200-ideal",
+        "raid6:4xhdd-7200-ideal,failed=1",
+        "raid0:2xsata-ssd-ideal",
+    ];
     presets().into_iter().chain(arrays.map(|array| load(array).unwrap())).collect()
 }
 
@@ -101,7 +106,7 @@ fn on_a_disk_that_turns_everybodys_stints_are_what_its_books_say() {
             hdd.interface = blksched_disks::Rate::from_bytes_per_s(1_000_000_000_000);
         })
     };
-    for name in ["hdd-7200", "hdd-7200-starves", "sata-2009", "ide-2002"] {
+    for name in ["hdd-7200-ideal", "hdd-7200-starves", "sata-2009", "ide-2002"] {
         for depth in [1, 8, 31] {
             let spec = quick(name);
             let (stints, disk, ran) = watched(&spec, depth, commands(&spec, 500, 11));
@@ -123,7 +128,7 @@ fn on_a_disk_that_turns_everybodys_stints_are_what_its_books_say() {
 
 #[test]
 fn cached_writes_are_destaged_for_their_writers_whichever_process_flushes() {
-    for name in ["hdd-7200", "sata-ssd", "raid0:2xhdd-7200"] {
+    for name in ["hdd-7200-ideal", "sata-ssd-ideal", "raid0:2xhdd-7200-ideal"] {
         let spec = load(name).unwrap();
         let by = |who, command| Command { submitter: SubmitterId(who), ..command };
         let writes = (0..40u64).map(|n| by(1, write(n * 7_919_000, 8)));
@@ -136,7 +141,7 @@ fn cached_writes_are_destaged_for_their_writers_whichever_process_flushes() {
 #[test]
 fn a_stream_has_the_head_only_while_its_own_sectors_pass() {
     // The bug: a reader with thousands of reads was credited with 4 % of the time, because others ran beside it.
-    let spec = load("hdd-7200").unwrap();
+    let spec = load("hdd-7200-ideal").unwrap();
     let by = |who, command| Command { submitter: SubmitterId(who), ..command };
     let mut random = Random(4);
     let mixed = |n: u64| match n % 4 {

@@ -149,12 +149,12 @@ fn sequential_and_small_random_writes_are_what_textbooks_say() {
     // Chen, Lee, Gibson, Katz, Patterson, RAID: High-Performance, Reliable Secondary Storage, ACM Computing Surveys 26
     // (1994), throughput against RAID 0 with as many disks: large writes of RAID 5 (G-1)/G, small writes 1/4.
     let stream = |name| write_rate(name, 16, 1_024, |nth| nth * 1_024);
-    let (one, striped) = (stream("raid0:2xhdd-7200") / 2.0, stream("raid0:4xhdd-7200"));
-    let large = stream("raid5:4xhdd-7200");
+    let (one, striped) = (stream("raid0:2xhdd-7200-ideal") / 2.0, stream("raid0:4xhdd-7200-ideal"));
+    let large = stream("raid5:4xhdd-7200-ideal");
     assert!((striped / one / 4.0 - 1.0).abs() < 0.1, "{striped} {one}");
     assert!((large / striped / 0.75 - 1.0).abs() < 0.1, "{large} of {striped}");
     let small = |level| {
-        let members = vec![bare("hdd-7200"); 4];
+        let members = vec![bare("hdd-7200-ideal"); 4];
         let spec = array(level, 4, |raid| (raid.members, raid.chunk_sectors) = (members, 1_024));
         let mut random = Random(7);
         run(&spec, 1, 64, (0..6_000).map(|_| write(random.below(300_000_000) * 8, 8))).per_second()

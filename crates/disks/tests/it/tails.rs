@@ -10,7 +10,7 @@ use blksched_disks::{
 const US: fn(u64) -> Span = Span::from_us;
 
 fn with_tails(tails: TailsSpec) -> DiskSpec {
-    changed_ssd("sata-ssd", |ssd| ssd.tails = tails)
+    changed_ssd("sata-ssd-ideal", |ssd| ssd.tails = tails)
 }
 
 /// Latencies of single reads of 4 KiB, one at a time, ascending.
@@ -25,7 +25,7 @@ fn one_by_one(spec: &DiskSpec, count: u64) -> Vec<Span> {
 fn slow_pages_are_the_upper_percentiles_and_the_ideal_drive_has_none() {
     let pages = PageTimes::new(&[US(53), US(73), US(93)]);
     let spec = with_tails(TailsSpec { pages, ..TailsSpec::default() });
-    let (tailed, ideal) = (one_by_one(&spec, 3_000), one_by_one(&load("sata-ssd").unwrap(), 3_000));
+    let (tailed, ideal) = (one_by_one(&spec, 3_000), one_by_one(&load("sata-ssd-ideal").unwrap(), 3_000));
     assert_eq!(ideal[0], ideal[2_999]);
     assert_eq!((tailed[100] + US(20), tailed[1_500], tailed[2_900]), (ideal[0], ideal[0], ideal[0] + US(20)));
     assert_eq!(one_by_one(&spec.clone().without_tails(), 3_000), ideal);
@@ -37,7 +37,7 @@ fn a_page_that_is_read_again_takes_longer_and_a_hit_in_the_buffer_does_not() {
     let always = Chance::from_millionths(1_000_000);
     let retry = RetrySpec { chance: always, again: Chance::default(), step: US(500), most: 9 };
     let spec = with_tails(TailsSpec { retry: Some(retry), ..TailsSpec::default() });
-    let ideal = one_by_one(&load("sata-ssd").unwrap(), 1)[0];
+    let ideal = one_by_one(&load("sata-ssd-ideal").unwrap(), 1)[0];
     assert_eq!(one_by_one(&spec, 10)[9], ideal + US(500));
     let run = run(&spec, 1, 1, [write(0, 8), read(0, 8)]);
     assert!(run.latencies().all(|time| time < US(100)), "{:?}", run.latencies().collect::<Vec<_>>());
@@ -69,7 +69,7 @@ fn every_64_writes_one_waits_and_a_read_does_not() {
 
 #[test]
 fn a_serial_link_slower_than_the_drive_limits_the_rate_and_not_the_single_command() {
-    let link = |interval| changed_ssd("sata-ssd", |ssd| ssd.overhead.interval = US(interval));
+    let link = |interval| changed_ssd("sata-ssd-ideal", |ssd| ssd.overhead.interval = US(interval));
     let places = |n: u64| read(n * 7_919_009 % 100_000_000 * 8, 8);
     let (fast, slow) = (link(10), link(50));
     assert_eq!(one_by_one(&fast, 100), one_by_one(&slow, 100));
@@ -126,11 +126,11 @@ fn few_commands_are_delayed_much_and_the_rest_not_at_all() {
 
 #[test]
 fn the_ideal_drive_has_a_name_that_can_be_changed_and_put_into_arrays() {
-    assert_eq!(load("ideal:hdd-7200").unwrap(), load("hdd-7200").unwrap(), "what has no tails is ideal");
+    assert_eq!(load("ideal:hdd-7200-ideal").unwrap(), load("hdd-7200-ideal").unwrap(), "what has no tails is ideal");
     let folder = std::env::temp_dir().join(format!("blksched-tails-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("tailed.toml").display().to_string();
-    let text = include_str!("../../presets/sata-ssd.toml");
+    let text = include_str!("../../presets/sata-ssd-ideal.toml");
     std::fs::write(&path, format!("{text}\n[stall]\nstate = \"on\"\nevery = 64\ntime = \"8ms\"\n")).unwrap();
     let name = format!("ideal:{path}");
     let (ideal, tailed) = (load(&name).unwrap(), load(&path).unwrap());
@@ -162,7 +162,7 @@ fn everything(preset: &str) -> DiskSpec {
 
 #[test]
 fn with_everything_on_commands_are_conserved_within_the_stated_time_and_a_seed_repeats_itself() {
-    for preset in ["sata-ssd", "nvme-ssd", "nvme-ssd-aged"] {
+    for preset in ["sata-ssd-ideal", "nvme-ssd-ideal", "nvme-ssd-aged"] {
         let spec = everything(preset);
         let run = |seed| {
             let mut random = Random(3);
@@ -185,7 +185,7 @@ fn with_everything_on_commands_are_conserved_within_the_stated_time_and_a_seed_r
 
 #[test]
 fn the_state_at_the_start_decides_what_the_first_writes_find() {
-    let text = include_str!("../../presets/sata-ssd.toml");
+    let text = include_str!("../../presets/sata-ssd-ideal.toml");
     let at = text.find("\n[overhead]").unwrap();
     let with = |state: &str| parse("my.toml", &format!("{}state = \"{state}\"\n{}", &text[..at], &text[at..]));
     let after = |state| ssd(&with(state).unwrap()).collection.unwrap().after_sectors;
@@ -202,7 +202,7 @@ fn the_state_at_the_start_decides_what_the_first_writes_find() {
 }
 
 fn read_with(tables: &str) -> Result<DiskSpec, String> {
-    let text = include_str!("../../presets/sata-ssd.toml");
+    let text = include_str!("../../presets/sata-ssd-ideal.toml");
     parse("my.toml", &format!("{text}\n{tables}")).map_err(|error| error.to_string())
 }
 

@@ -122,7 +122,7 @@ impl KnobRow {
         Ok(KnobRow { scheduler, knob, load, disk, value, effect: *effect, figures, times })
     }
 
-    /// `pg-oltp on hdd-7200`.
+    /// `pg-oltp on hdd-7200-ideal`.
     pub fn place(&self) -> String {
         format!("{} on {}", self.load, self.disk)
     }
@@ -237,7 +237,7 @@ mod tests {
     use super::*;
 
     fn row(knob: &str, load: &str, value: &str, effect: Effect, times: Option<[f64; 3]>) -> KnobRow {
-        let (scheduler, disk) = ("bfq".to_owned(), "hdd-7200".to_owned());
+        let (scheduler, disk) = ("bfq".to_owned(), "hdd-7200-ideal".to_owned());
         let shown =
             ShownFigure { job: "a".into(), figure: "mean read latency".into(), unit: Quantity::Time, mean: 12.0 };
         let figures = if effect == Effect::Figure { vec![shown] } else { Vec::new() };

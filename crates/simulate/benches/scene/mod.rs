@@ -9,7 +9,7 @@ use blksched_measure::{Completion, Engine, Job, JobId, Reasons, Recorder};
 use blksched_simulate::{Observer, World};
 use blksched_workloads::fio::JobFile;
 
-const DISK: &str = "hdd-7200";
+const DISK: &str = "hdd-7200-ideal";
 
 /// Ticks per second of a kernel with writeback throttling.
 const HZ: u32 = 250;

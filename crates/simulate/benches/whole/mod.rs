@@ -32,7 +32,7 @@ pub const HEAPS: [(&str, [u32; 2]); 1] = [("a process of a comparison", [64, 320
 /// Tenths of a millisecond of a reader beside a writer, under two schedulers and with two seeds.
 fn compare(times: u64) {
     let text = builtin("reader-and-writer").expect("a built-in workload").text;
-    run(text, "hdd-7200", &["deadline", "bfq"], vec![1, 2], Span::from_us(100 * times));
+    run(text, "hdd-7200-ideal", &["deadline", "bfq"], vec![1, 2], Span::from_us(100 * times));
 }
 
 /// Units of 5 ms of a whole default comparison as of 2026-11-22: its six schedulers and five seeds, its disk, no
@@ -54,7 +54,7 @@ fn sweep(times: u64) {
         cpus: Some(HostCpus { cpus: HostCpus::USUAL, costs: CpuPreset::usual().costs }),
         ..Surroundings::default()
     };
-    let trial = trial("mq-deadline", &planned(text, "hdd-7200"), surroundings, Span::from_ms(times));
+    let trial = trial("mq-deadline", &planned(text, "hdd-7200-ideal"), surroundings, Span::from_ms(times));
     let found = trial.simulate_for_shares().expect("time passes");
     assert!(found.requests > 0, "nothing ran");
 }
@@ -62,7 +62,7 @@ fn sweep(times: u64) {
 /// Runs this many processes for 20 ms.
 pub fn processes(count: u32) {
     let job = format!("[j]\nrw=randread\ndirect=1\nbs=4k\nfilename=/dev/sda\nnumjobs={count}\n");
-    run(&job, "nvme-ssd", &["mq-deadline"], vec![1], Span::from_ms(20));
+    run(&job, "nvme-ssd-ideal", &["mq-deadline"], vec![1], Span::from_ms(20));
 }
 
 fn run(job: &str, disk: &str, elevators: &[&str], seeds: Vec<u64>, limit: Span) {

@@ -49,9 +49,9 @@ fn read_ms(elevator: &str, disk: &str, others: &str) -> f64 {
 
 #[test]
 fn an_application_loads_beside_four_writers_as_on_an_idle_disk() {
-    let idle = read_ms("bfq", "hdd-7200", "");
-    let loaded = read_ms("bfq", "hdd-7200", WRITERS);
-    let unscheduled = read_ms("none", "hdd-7200", WRITERS);
+    let idle = read_ms("bfq", "hdd-7200-ideal", "");
+    let loaded = read_ms("bfq", "hdd-7200-ideal", WRITERS);
+    let unscheduled = read_ms("none", "hdd-7200-ideal", WRITERS);
     assert!(loaded < 1.3 * idle, "{loaded} ms, and {idle} ms on an idle disk");
     assert!(unscheduled > 3.0 * loaded, "{unscheduled} ms without a scheduler, and {loaded} ms with BFQ");
 }

@@ -65,9 +65,9 @@ fn every_io_completes_under_every_elevator_with_few_slots_every_plug_and_any_dep
 
 #[test]
 fn the_disk_is_never_busy_for_longer_than_the_run_and_shares_add_up() {
-    for disk in ["ide-2002", "hdd-7200", "sata-ssd", "raid5:3xhdd-7200", "cloud-gp3"] {
+    for disk in ["ide-2002", "hdd-7200-ideal", "sata-ssd-ideal", "raid5:3xhdd-7200-ideal", "cloud-gp3"] {
         let found = run("deadline", disk, Surroundings::default());
-        let rotates = disk.contains("hdd") || disk.contains("ide");
+        let rotates = disk.contains("hdd") || disk.starts_with("ide");
         assert!(found.disk.busy <= 1.0 && found.disk.seeking <= 3.0 && (found.disk.seeking > 0.0) == rotates, "{disk}");
         let given: u64 = found.jobs.iter().map(|job| job.share.given.as_ns()).sum();
         let worked = found.reasons.disk().worked();
@@ -83,7 +83,7 @@ fn the_disk_is_never_busy_for_longer_than_the_run_and_shares_add_up() {
 fn a_reader_beside_others_in_the_drive_is_given_the_time_of_its_own_reads() {
     let jobs = "[global]\ndirect=1\nfilename=/dev/sda\nruntime=10\ntime_based\n[reader]\nrw=randread\nbs=4k\n\
                 [crowd]\nrw=randread\nbs=4k\nioengine=libaio\niodepth=24\n";
-    let spec = Arc::new(blksched_disks::load("hdd-7200").unwrap());
+    let spec = Arc::new(blksched_disks::load("hdd-7200-ideal").unwrap());
     let plan = JobFile::parse(jobs, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap();
     let trial = Trial {
         elevator: Catalogue::builtin().parse("none").unwrap(),

@@ -47,7 +47,7 @@ fn processors_that_cost_nothing_change_nothing() {
     for elevator in ["none", "mq-deadline", "kyber", "bfq"] {
         let run = |cpus| {
             let attached = Some(Attached::Sata);
-            let mut trial = trial(elevator, "sata-ssd", &jobs, cpus);
+            let mut trial = trial(elevator, "sata-ssd-ideal", &jobs, cpus);
             trial.surroundings.attached = attached;
             trial.simulate().unwrap()
         };
@@ -108,7 +108,7 @@ fn one_hardware_queue_is_one_lock_for_kyber_too() {
 
 #[test]
 fn runs_are_the_same_for_the_same_seed_and_others_for_another() {
-    let run = |seed| Trial { seed, ..trial("bfq", "nvme-ssd", READERS, Some(usual(4))) }.simulate().unwrap();
+    let run = |seed| Trial { seed, ..trial("bfq", "nvme-ssd-ideal", READERS, Some(usual(4))) }.simulate().unwrap();
     let (first, again, other) = (run(1), run(1), run(2));
     assert_eq!((first.hash, first.cpu), (again.hash, again.cpu));
     assert_ne!(first.hash, other.hash);
@@ -117,7 +117,7 @@ fn runs_are_the_same_for_the_same_seed_and_others_for_another() {
 #[test]
 fn kernels_before_blk_mq_have_no_costs_and_are_the_same_with_them() {
     let jobs = READERS.replace("numjobs=8", "numjobs=2");
-    let run = |cpus| trial("cfq@4.20", "sata-ssd", &jobs, cpus).simulate().unwrap();
+    let run = |cpus| trial("cfq@4.20", "sata-ssd-ideal", &jobs, cpus).simulate().unwrap();
     assert_eq!(run(Some(usual(4))).hash, run(None).hash);
     assert_eq!(run(Some(usual(4))).cpu, None);
 }
@@ -141,7 +141,8 @@ fn a_wait_for_io_max_is_part_of_the_completion_and_not_of_the_submission() {
             "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine={engine}\niodepth=8\ncgroup=a\n\
              cgroup_files=io.max: riops=100\n"
         );
-        let found = Trial { limit: Span::from_secs(1), ..trial("mq-deadline", "sata-ssd", &jobs, Some(usual(2))) };
+        let found =
+            Trial { limit: Span::from_secs(1), ..trial("mq-deadline", "sata-ssd-ideal", &jobs, Some(usual(2))) };
         let read = &found.simulate().unwrap().jobs[0].record.read;
         let (submission, completion) = (read.slat.mean() / 1e6, read.clat.mean() / 1e6);
         // Eight at a time at 100 per second.

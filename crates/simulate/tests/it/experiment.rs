@@ -187,7 +187,7 @@ fn a_job_file_is_a_workload_and_a_sweep_may_set_its_variables() {
 title = "a job file"
 source = "nobody"
 elevator = "noop"
-disk.preset = "hdd-7200"
+disk.preset = "hdd-7200-ideal"
 time = "2s"
 [[workload]]
 name = "mine"
@@ -215,7 +215,7 @@ rows = [{ run = "bs4k" }, { run = "bs64k" }, { label = "more", value = "rate(*)@
 /// An experiment over one job file, `mine.fio`.
 fn with_job(row: &str, workload: &str, job: &'static str) -> Result<Experiment, ExperimentError> {
     let text = format!(
-        "title = \"a job file\"\nsource = \"nobody\"\nelevator = \"noop\"\ndisk.preset = \"hdd-7200\"\ntime = \"9s\"\n\
+        "title = \"a job file\"\nsource = \"nobody\"\nelevator = \"noop\"\ndisk.preset = \"hdd-7200-ideal\"\ntime = \"9s\"\n\
          [[workload]]\nname = \"mine\"\njob = \"mine.fio\"\n{workload}\n[[run]]\nname = \"it\"\n\
          [[table]]\ntitle = \"t\"\nrows = [{row}]\n"
     );

@@ -9,7 +9,7 @@ use blksched_workloads::fio::JobFile;
 
 /// One read at a time on processor 0, beside four processes on processors 4 to 7.
 fn run(elevator: &str, depth: u32, hardware_queues: Option<u32>) -> Findings {
-    let spec = blksched_disks::load("nvme-ssd").unwrap();
+    let spec = blksched_disks::load("nvme-ssd-ideal").unwrap();
     let jobs = format!(
         "[global]\ndirect=1\nbs=4k\nsize=8g\nrw=randread\nioengine=libaio\ntime_based\nruntime=60\n\
          [alone]\ncpus_allowed=0\n\

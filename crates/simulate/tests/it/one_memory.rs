@@ -65,7 +65,7 @@ fn desktop(found: &Findings) -> (u64, f64) {
     (record.bytes >> 20, record.clat.max().as_ns() as f64 / 1e6)
 }
 
-const STICK: [&str; 2] = ["nvme-ssd", "usb-stick"];
+const STICK: [&str; 2] = ["nvme-ssd-ideal", "usb-stick"];
 
 #[test]
 fn a_copy_to_a_stick_slows_down_who_writes_to_another_disk_and_limits_for_the_stick_cure_it() {

@@ -31,7 +31,7 @@ const ERAS: [&str; 6] = ["cfq@2.6.31", "cfq@2.6.32", "cfq@2.6.33", "cfq@2.6.33+g
 
 /// Each reader's part of the disk's time, with a knob of CFQ changed.
 fn shares(elevator: &str, knobs: &[(String, i64)]) -> Vec<f64> {
-    let spec = Arc::new(blksched_disks::load("hdd-7200").unwrap());
+    let spec = Arc::new(blksched_disks::load("hdd-7200-ideal").unwrap());
     let plan = JobFile::parse(JOBS, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap();
     let trial = Trial {
         elevator: Catalogue::builtin().parse(elevator).unwrap(),

@@ -110,10 +110,10 @@ const OPEN: &str = "[global]\ndirect=1\nfilename=/dev/sda\nsize=4g\nnumber_ios=4
 /// From a spinning disk to another one, and to a solid-state disk.
 const WAYS: [(&str, &str); 5] = [
     ("sata-2009", "sata-2009"),
-    ("sata-2009", "hdd-7200"),
-    ("sata-2009", "sata-ssd"),
-    ("sata-ssd", "sata-2009"),
-    ("sata-ssd", "sata-ssd"),
+    ("sata-2009", "hdd-7200-ideal"),
+    ("sata-2009", "sata-ssd-ideal"),
+    ("sata-ssd-ideal", "sata-2009"),
+    ("sata-ssd-ideal", "sata-ssd-ideal"),
 ];
 
 #[test]
@@ -145,7 +145,7 @@ fn at_recorded_moments_only_a_load_that_waits_for_nobody_comes_out_elsewhere() {
         let error = error(OPEN, on, to);
         assert!(error <= 0.30, "{on} to {to}: {:.1} %", 100.0 * error);
     }
-    let closed = error(CLOSED, "sata-ssd", "sata-2009");
+    let closed = error(CLOSED, "sata-ssd-ideal", "sata-2009");
     assert!(closed > 1.0, "a disk that is too slow for the recorded moments shows: {:.1} %", 100.0 * closed);
 }
 
@@ -179,7 +179,7 @@ fn a_process_on_two_disks_waits_on_one_for_the_other() {
         })
     };
     let other = |trial: &Trial| OtherDisk { disk: trial.disk.clone(), plan: trial.plan.clone() };
-    let (a, b) = (one(0, "sata-2009"), one(1, "sata-ssd"));
+    let (a, b) = (one(0, "sata-2009"), one(1, "sata-ssd-ideal"));
     let on_a = Trial { other_disks: vec![other(&b)], ..a.clone() }.simulate().unwrap();
     let on_b = Trial { other_disks: vec![other(&a)], ..b.clone() }.simulate().unwrap();
     assert!(on_a.finished && on_b.finished);

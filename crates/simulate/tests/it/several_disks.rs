@@ -91,7 +91,7 @@ fn a_reader_beside_a_copy_to_another_disk_is_not_slowed_down_and_beside_one_to_i
     let copy = |disk: &str| {
         format!("{READER}[copy]\nfilename=/dev/{disk}\nrw=write\nbs=1m\ndirect=1\niodepth=8\nioengine=libaio\n")
     };
-    let two = Bench::of(&[("sda", "hdd-7200", "mq-deadline"), ("sdb", "hdd-7200", "mq-deadline")]);
+    let two = Bench::of(&[("sda", "hdd-7200-ideal", "mq-deadline"), ("sdb", "hdd-7200-ideal", "mq-deadline")]);
     let alone = reads(&Bench::of(&two.disks[..1]).run(READER));
     let (beside, same) = (two.run(&copy("sdb")), two.run(&copy("sda")));
     assert!(reads(&beside).abs_diff(alone) * 50 < alone, "{} and {alone} alone", reads(&beside));
@@ -110,11 +110,11 @@ fn a_disk_that_nobody_uses_changes_nothing() {
         format!("{READER}[uring]\nfilename=/dev/sda\nrw=randread\ndirect=1\nioengine=io_uring\niodepth=600\n"),
     ];
     for elevator in ["none", "mq-deadline", "kyber", "bfq"] {
-        for model in ["hdd-7200", "nvme-ssd"] {
+        for model in ["hdd-7200-ideal", "nvme-ssd-ideal"] {
             let two = [("sda", model, elevator), ("sdb", "usb-stick", "bfq")];
             for make in [Bench::of, Bench::with_cpus] {
                 for load in &loads {
-                    let limit = Span::from_ms(if model == "nvme-ssd" { 20 } else { 1_000 });
+                    let limit = Span::from_ms(if model == "nvme-ssd-ideal" { 20 } else { 1_000 });
                     let of = |disks: &[_]| Trial { limit, ..make(disks).trial(load) }.simulate().unwrap();
                     let (lone, beside) = (of(&two[..1]), of(&two));
                     assert_eq!(lone.hash, beside.hash, "{elevator} {model} {load}");
@@ -140,7 +140,9 @@ fn each_disk_has_its_own_scheduler() {
     let idle = "[a]\nfilename=/dev/sdb\nrw=randread\ndirect=1\nprioclass=3\nioengine=libaio\niodepth=8\n\
                 [b]\nfilename=/dev/sdb\nrw=randread\ndirect=1\nprioclass=2\nioengine=libaio\niodepth=8\n";
     let jobs = format!("{READER}{idle}");
-    let of = |elevator| Bench::of(&[("sda", "hdd-7200", "mq-deadline"), ("sdb", "hdd-7200", elevator)]).run(&jobs);
+    let of = |elevator| {
+        Bench::of(&[("sda", "hdd-7200-ideal", "mq-deadline"), ("sdb", "hdd-7200-ideal", elevator)]).run(&jobs)
+    };
     let ios = |found: &Findings, job: usize| found.jobs[job].record.work(Work::Read).ios;
     let (none, bfq) = (of("none"), of("bfq"));
     assert!(ios(&none, 1).abs_diff(ios(&none, 2)) * 5 < ios(&none, 2), "{} {}", ios(&none, 1), ios(&none, 2));
@@ -152,7 +154,7 @@ fn each_disk_has_its_own_scheduler() {
 fn a_list_of_devices_uses_each_of_them() {
     let jobs = "[a]\nfilename=/dev/sda:/dev/sdb\nrw=randread\ndirect=1\nbs=4k\ntime_based\nruntime=60\n\
                 ioengine=libaio\niodepth=2\n";
-    let two = Bench::of(&[("sda", "hdd-7200", "none"), ("sdb", "hdd-7200", "none")]);
+    let two = Bench::of(&[("sda", "hdd-7200-ideal", "none"), ("sdb", "hdd-7200-ideal", "none")]);
     let (found, again) = (two.run(jobs), two.run(jobs));
     assert_eq!((found.hash, reads(&found)), (again.hash, reads(&again)));
     let other = found.beside[0].requests;
@@ -166,7 +168,7 @@ fn a_flush_is_of_the_disk_that_was_written() {
     let direct = "direct=1\n";
     for how in ["", direct] {
         let jobs = format!("[a]\nfilename=/dev/sdb\nrw=randwrite\nbs=4k\nfsync=1\nnumber_ios=20\nsize=1g\n{how}");
-        let found = Bench::of(&[("sda", "sata-ssd", "none"), ("sdb", "sata-ssd", "none")]).run(&jobs);
+        let found = Bench::of(&[("sda", "sata-ssd-ideal", "none"), ("sdb", "sata-ssd-ideal", "none")]).run(&jobs);
         let other = &found.beside[0];
         assert_eq!(found.requests, other.requests, "nothing reaches sda: {how}");
         assert!(other.requests >= 38, "a write and a flush each: {} {how}", other.requests);
@@ -179,7 +181,7 @@ fn buffered_writes_reach_the_disk_of_their_file() {
     let jobs = "[a]\nfilename=/dev/sda\nrw=write\nbs=64k\nsize=32m\nend_fsync=1\n\
                 [b]\nfilename=/dev/sdb\nrw=randwrite\nbs=4k\nsize=8m\nend_fsync=1\n";
     for make in [Bench::of, Bench::with_cpus] {
-        let bench = make(&[("sda", "sata-ssd", "mq-deadline"), ("sdb", "sata-ssd", "bfq")]);
+        let bench = make(&[("sda", "sata-ssd-ideal", "mq-deadline"), ("sdb", "sata-ssd-ideal", "bfq")]);
         let found = Trial { limit: Span::from_secs(60), ..bench.trial(jobs) }.simulate().unwrap();
         assert!(found.finished);
         assert!(found.jobs.iter().all(|job| job.exited.is_some()));

@@ -33,7 +33,7 @@ cgroup_weight=100
 
 /// The mean fsync \[ms\] and the reader's rate \[1/s\].
 fn log_and_reader(fs: FsKind, elevator: &str) -> (f64, f64) {
-    let disk = Arc::new(blksched_disks::load("hdd-7200").unwrap());
+    let disk = Arc::new(blksched_disks::load("hdd-7200-ideal").unwrap());
     let plan = JobFile::parse(JOBS, "jobs").unwrap().plan_on(disk.build(0).facts().sectors, fs).unwrap();
     let trial = Trial {
         elevator: Catalogue::builtin().parse(elevator).unwrap(),

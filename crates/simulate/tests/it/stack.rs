@@ -96,8 +96,13 @@ const READS: &str = "[r]\nrw=randread\nbs=4k\ndirect=1\nioengine=libaio\niodepth
 
 #[test]
 fn two_stripes_read_faster_than_one_and_both_members_work() {
-    let one = ios(&run("linear:hdd-7200", "none", READS), Work::Read);
-    for word in ["md-raid0:2xhdd-7200", "striped:2xhdd-7200", "md-raid1:2xhdd-7200", "md-raid10:4xhdd-7200"] {
+    let one = ios(&run("linear:hdd-7200-ideal", "none", READS), Work::Read);
+    for word in [
+        "md-raid0:2xhdd-7200-ideal",
+        "striped:2xhdd-7200-ideal",
+        "md-raid1:2xhdd-7200-ideal",
+        "md-raid10:4xhdd-7200-ideal",
+    ] {
         let found = run(word, "none", READS);
         assert!(ios(&found, Work::Read) * 10 > one * 15, "{word}: {} and {one}", ios(&found, Work::Read));
         assert!(found.disk.busy > 0.8 && found.beside.iter().all(|member| member.disk.busy > 0.8), "{word}");
@@ -107,12 +112,12 @@ fn two_stripes_read_faster_than_one_and_both_members_work() {
 #[test]
 fn a_mirror_writes_everything_twice_and_waits_for_the_slower() {
     let writes = "[w]\nrw=randwrite\nbs=4k\ndirect=1\nsize=1g\nnumber_ios=200\n";
-    let one = run("linear:hdd-7200", "mq-deadline", writes);
-    let two = run("md-raid1:2xhdd-7200", "mq-deadline", writes);
+    let one = run("linear:hdd-7200-ideal", "mq-deadline", writes);
+    let two = run("md-raid1:2xhdd-7200-ideal", "mq-deadline", writes);
     assert!(one.finished && two.finished);
     assert_eq!((one.requests, two.requests), (200, 400));
     assert!(two.elapsed * 20 >= one.elapsed * 19, "{:?} {:?}", two.elapsed, one.elapsed);
-    let slow = run("md-raid1:sata-ssd+hdd-7200", "mq-deadline", writes);
+    let slow = run("md-raid1:sata-ssd-ideal+hdd-7200-ideal", "mq-deadline", writes);
     assert!(slow.elapsed * 2 > one.elapsed, "{:?} {:?}", slow.elapsed, one.elapsed);
 }
 
@@ -127,7 +132,7 @@ fn a_linear_device_of_one_disk_does_as_the_disk() {
             format!("{READS}[w]\nrw=write\nbs=1m\ndirect=1\nioengine=libaio\niodepth=8\ntime_based\nruntime=60\n"),
         ] {
             for around in [Surroundings::default(), with_cpus()] {
-                let stacked = trial("linear:hdd-7200", elevator, &jobs, around);
+                let stacked = trial("linear:hdd-7200-ideal", elevator, &jobs, around);
                 let alone = Trial { beside: Beside::default(), ..stacked.clone() };
                 let (stacked, alone) = (stacked.simulate().unwrap(), alone.simulate().unwrap());
                 let (one, other) = (alone.requests, stacked.requests);
@@ -142,10 +147,10 @@ fn runs_are_the_same_again() {
     let jobs = "[w]\nrw=randrw\nbs=16k\nsize=1g\nfsync=16\n[r]\nrw=randread\ndirect=1\nioengine=io_uring\niodepth=64\n\
                 [d]\nrw=randwrite\ndirect=1\nsync=1\nbs=64k\n";
     for word in [
-        "md-raid10:4xnvme-ssd",
-        "crypt:md-raid0:2xnvme-ssd,chunk=16k",
-        "linear:md-raid1:2xnvme-ssd",
-        "crypt:sata-ssd,no_read_workqueue,no_write_workqueue",
+        "md-raid10:4xnvme-ssd-ideal",
+        "crypt:md-raid0:2xnvme-ssd-ideal,chunk=16k",
+        "linear:md-raid1:2xnvme-ssd-ideal",
+        "crypt:sata-ssd-ideal,no_read_workqueue,no_write_workqueue",
     ] {
         for around in [Surroundings::default(), with_cpus()] {
             for elevator in ["none", "bfq"] {
@@ -163,7 +168,7 @@ fn few_slots_at_the_members_let_nobody_starve() {
     let jobs = "[a]\nrw=write\nbs=1m\ndirect=1\nioengine=libaio\niodepth=8\nnumjobs=4\nsize=16m\n\
                 [b]\nrw=randwrite\nbs=256k\nsize=16m\nend_fsync=1\n\
                 [u]\nrw=randread\nbs=256k\ndirect=1\nioengine=io_uring\niodepth=64\nsize=32m\n";
-    for word in ["md-raid0:2xsata-ssd,chunk=16k", "md-raid1:2xsata-ssd", "crypt:sata-ssd"] {
+    for word in ["md-raid0:2xsata-ssd-ideal,chunk=16k", "md-raid1:2xsata-ssd-ideal", "crypt:sata-ssd-ideal"] {
         for around in [Surroundings::default(), with_cpus()] {
             let around = Surroundings { nr_requests: Some(4), ..around };
             let trial = Trial { limit: Span::from_secs(60), ..trial(word, "mq-deadline", jobs, around) };
@@ -176,7 +181,7 @@ fn few_slots_at_the_members_let_nobody_starve() {
 #[test]
 fn a_flush_reaches_every_member() {
     let jobs = "[a]\nrw=randwrite\nbs=4k\ndirect=1\nfsync=1\nnumber_ios=20\nsize=1g\n";
-    let found = run("md-raid0:2xsata-ssd", "none", jobs);
+    let found = run("md-raid0:2xsata-ssd-ideal", "none", jobs);
     assert!(found.finished);
     let syncs = ios(&found, Work::Sync);
     assert!(syncs >= 19 && found.requests >= 20 + 2 * syncs, "{} requests, {syncs} syncs", found.requests);
@@ -191,8 +196,8 @@ fn encryption_costs_time_and_without_workqueues_less() {
             Work::Read,
         )
     };
-    let (plain, crypt) = (of("linear:nvme-ssd"), of("crypt:nvme-ssd"));
-    let (inline, slow) = (of("crypt:nvme-ssd,no_read_workqueue"), of("crypt:nvme-ssd,decrypt=100"));
+    let (plain, crypt) = (of("linear:nvme-ssd-ideal"), of("crypt:nvme-ssd-ideal"));
+    let (inline, slow) = (of("crypt:nvme-ssd-ideal,no_read_workqueue"), of("crypt:nvme-ssd-ideal,decrypt=100"));
     assert!(plain > inline && inline > crypt && crypt > slow, "{plain} {inline} {crypt} {slow}");
 }
 
@@ -207,8 +212,8 @@ fn behind_dm_crypts_thread_bfq_sees_one_writer() {
         let of = |job: usize| found.jobs[job].record.work(Work::Write).ios as f64;
         of(0) / of(1).max(1.0)
     };
-    let (kept, lost) = (share("linear:hdd-7200"), share("linear:hdd-7200,priority=lost"));
-    let crypt = share("crypt:hdd-7200");
+    let (kept, lost) = (share("linear:hdd-7200-ideal"), share("linear:hdd-7200-ideal,priority=lost"));
+    let crypt = share("crypt:hdd-7200-ideal");
     assert!(kept > 4.0 && lost < kept / 4.0, "{kept} {lost}");
     assert!(crypt < kept / 4.0, "one queue for both: {crypt}, and {kept} without dm-crypt");
 }

@@ -88,7 +88,7 @@ fn check(told: &Told, what: &str) {
 #[test]
 fn the_pieces_of_every_io_add_up_to_its_latency_under_every_elevator() {
     for (nth, era) in Catalogue::builtin().eras().into_iter().enumerate() {
-        let disk = ["sata-2009", "sata-ssd", "fixed", "raid5:3xide-2002"][nth % 4];
+        let disk = ["sata-2009", "sata-ssd-ideal", "fixed", "raid5:3xide-2002"][nth % 4];
         for seed in [nth as u64, 100 + nth as u64] {
             let around = match seed % 3 {
                 0 => Surroundings { nr_requests: Some(4), max_sectors: Some(128), ..Surroundings::default() },
@@ -162,7 +162,7 @@ fn what_is_kept_does_not_grow_with_the_run() {
     let asked = StoriesAsked { slowest: 3, ..all() };
     let kept = |ms| {
         let around = Surroundings::default();
-        let told = tell(jobs, "mq-deadline", "sata-ssd", around, asked.clone(), Span::from_ms(ms));
+        let told = tell(jobs, "mq-deadline", "sata-ssd-ideal", around, asked.clone(), Span::from_ms(ms));
         assert_eq!(told.teller.stories().len(), 3);
         (told.teller.kept().1, told.teller.matched())
     };

@@ -96,9 +96,9 @@ fn ios(ours: &Path, folder: &Path) -> Result<Group> {
     let peers = vec![
         Peer::found("fio, engine null", IOS, "fio", &[&null]),
         with("null", "none"),
-        with("nvme-ssd", "none"),
-        with("nvme-ssd", "mq-deadline"),
-        with("hdd-7200", "mq-deadline"),
+        with("nvme-ssd-ideal", "none"),
+        with("nvme-ssd-ideal", "mq-deadline"),
+        with("hdd-7200-ideal", "mq-deadline"),
     ];
     Ok(Group { title: "a job of 4 KiB reads at depth 32", thing: "I/O", peers })
 }
@@ -111,7 +111,7 @@ fn events(ours: &Path, folder: &Path) -> Result<Group> {
     fs::write(&file, job)?;
     let file = file.display().to_string();
     let writes =
-        ["simulate", &file, "--disk", "nvme-ssd", "--elevator", "mq-deadline", "--time", "36000s", "--blktrace"];
+        ["simulate", &file, "--disk", "nvme-ssd-ideal", "--elevator", "mq-deadline", "--time", "36000s", "--blktrace"];
     Cost::of(shell::command(ours, &[&writes[..], &[&name]].concat()), LONGEST)?;
     let reader = std::io::BufReader::new(fs::File::open(&trace).context("our own trace")?);
     let events = blksched_traces::blktrace::events(reader).count() as u64;
@@ -150,11 +150,11 @@ fn disksim(ours: &Path) -> Result<Option<Group>> {
         format!("[j]\nrw=randread\nbs=4k\ndirect=1\nfilename=/dev/sda\niodepth=1\nnumber_ios={requests}\n"),
     )?;
     let job = job.display().to_string();
-    let simulates = ["simulate", &job, "--disk", "hdd-7200", "--elevator", "deadline@4.20", "--time", "36000s"];
+    let simulates = ["simulate", &job, "--disk", "hdd-7200-ideal", "--elevator", "deadline@4.20", "--time", "36000s"];
     let peers = vec![
         Peer::new("DiskSim, ascii.parv", requests, &program, &["ascii.parv", "/dev/null", "ascii", "ascii.trace", "0"])
             .within(&folder),
-        Peer::new("blksched, deadline@4.20 on hdd-7200", requests, ours, &simulates),
+        Peer::new("blksched, deadline@4.20 on hdd-7200-ideal", requests, ours, &simulates),
     ];
     Ok(Some(Group { title: "requests one at a time", thing: "request", peers }))
 }

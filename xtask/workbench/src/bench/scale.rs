@@ -53,10 +53,17 @@ fn measured(ours: &Path, folder: &Path) -> Result<Verdict> {
         }
     }
     for processes in [1_000, 10_000] {
-        tell(simulated(ours, folder, "processes", processes, "nvme-ssd", 200_000)?);
+        tell(simulated(ours, folder, "processes", processes, "nvme-ssd-ideal", 200_000)?);
     }
     for members in [100, 1_000] {
-        tell(simulated(ours, folder, "disks of an array", members, &format!("raid0:{members}xhdd-7200"), 200_000)?);
+        tell(simulated(
+            ours,
+            folder,
+            "disks of an array",
+            members,
+            &format!("raid0:{members}xhdd-7200-ideal"),
+            200_000,
+        )?);
     }
     for tenants in [100, 1_000] {
         tell(served(ours, folder, tenants)?);
@@ -144,7 +151,7 @@ fn traced(ours: &Path, folder: &Path, ios: u64) -> Result<Vec<Row>> {
     let trace = folder.join("trace.blktrace.0");
     let name = trace.display().to_string();
     let writes =
-        ["simulate", &file, "--disk", "nvme-ssd", "--elevator", "none", "--time", "36000s", "--blktrace", &name];
+        ["simulate", &file, "--disk", "nvme-ssd-ideal", "--elevator", "none", "--time", "36000s", "--blktrace", &name];
     Cost::of(shell::command(ours, &writes), LONGEST)?;
     let reader = std::io::BufReader::new(fs::File::open(&trace)?);
     let mut events = blksched_traces::blktrace::events(reader);
@@ -166,7 +173,7 @@ fn traced(ours: &Path, folder: &Path, ios: u64) -> Result<Vec<Row>> {
 fn compared(ours: &Path, folder: &Path) -> Result<Row> {
     let job = "[j]\nrw=randread\nbs=4k\ndirect=1\nfilename=/dev/sda\nnumjobs=4096\n";
     let file = written(folder, "many.fio", job)?;
-    let compares = ["compare", &file, "--disk", "nvme-ssd", "--time", "100ms", "--seeds", "5"];
+    let compares = ["compare", &file, "--disk", "nvme-ssd-ideal", "--time", "100ms", "--seeds", "5"];
     let cost = Cost::of(shell::command(ours, &compares), LONGEST)?;
     // The cost depends on how many I/Os each scheduler completes in the time.
     Ok(Row { what: "processes of a comparison".to_owned(), size: 4096, each: f64::NAN, memory: cost.memory })

@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     fn row(change: Option<Change>) -> Row {
-        let [scheduler, from, to, load, disk] = ["bfq", "5.10", "5.15", "scrub", "hdd-7200"].map(str::to_owned);
+        let [scheduler, from, to, load, disk] = ["bfq", "5.10", "5.15", "scrub", "hdd-7200-ideal"].map(str::to_owned);
         Row { scheduler, from, to, load, disk, change }
     }
 
