@@ -18,6 +18,7 @@ pub mod reach;
 pub mod recorded;
 pub mod role;
 mod score;
+pub mod tails;
 pub mod validation;
 mod value;
 pub mod words;

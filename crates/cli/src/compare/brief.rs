@@ -9,6 +9,7 @@ use blksched_lab::verdict::clones::{families, label};
 use blksched_lab::verdict::figure::{Figure, FigureKind};
 use blksched_lab::verdict::goal::{Goal, NamedGoal};
 use blksched_lab::verdict::role::Role;
+use blksched_lab::verdict::tails::{self, TailFigure};
 use blksched_measure::{Cell, Column, Quantity, Sample, Table, Work};
 
 use super::heading::title;
@@ -58,6 +59,7 @@ pub(super) fn table(compared: &Compared) -> Table {
     let mut table = Table::new("", columns);
     let base = measured[0];
     let (shown, others) = largest(base);
+    let mut tails = Vec::new();
     for rows in &shown {
         let mut name = said(base, rows);
         let mut disk = base.jobs[rows[0]].disk.clone().unwrap_or_default();
@@ -65,6 +67,9 @@ pub(super) fn table(compared: &Compared) -> Table {
             let values: Vec<f64> = measured.iter().map(|one| value(one, rows, what, work)).collect();
             if is_idle(what, &values) {
                 continue;
+            }
+            if let (FigureKind::P99, Some(work)) = (what, work) {
+                tails.push(TailFigure { job: &base.jobs[rows[0]], work });
             }
             let cells = values.into_iter().map(|value| show(what, work, value));
             let disk = several.then(|| Cell::from(std::mem::take(&mut disk)));
@@ -101,6 +106,10 @@ pub(super) fn table(compared: &Compared) -> Table {
         names => format!("; not shown: {}", names.join(", ")),
     };
     table.note(format!("{runs}; -: too few I/Os to say{rest}"));
+    // Of several disks each has a model of its own.
+    if let Some(tails) = tails::sentence(&compared.verdict.validation.model, base, &tails).filter(|_| !several) {
+        table.note(tails);
+    }
     table
 }
 

@@ -1,15 +1,16 @@
 //! `blksched disk fit` from benchmark results: a table, or fio's JSON.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use blksched::Dir;
-use blksched_disks::{Attached, QueueOrder};
+use blksched_disks::{Attached, QueueOrder, TailOf};
 use blksched_fit::{
-    CellChoice, FigureBounds, FitStep, Fitted, GridJudgement, GridLoad, PathHost, ResultGrid, RightShares, TurningLaw,
-    fio_json, fit, other_grid, table,
+    CellChoice, FigureBounds, FitStep, Fitted, GridJudgement, GridLoad, LoadPattern, PathHost, ResultGrid, RightShares,
+    TurningLaw, fio_json, fit, other_grid, table,
 };
 use blksched_traces::unpack;
 
@@ -223,6 +224,8 @@ fn shown(shares: &RightShares) -> Option<String> {
 /// What the file says of its own error: the mean of two figures' errors on what the fit did not use.
 fn validated(judged: &GridJudgement, host: PathHost) -> String {
     let Some([_, p50, p99, _]) = judged.mean_errors() else { return String::new() };
+    let tails: BTreeSet<TailOf> = judged.rows.iter().map(|(load, dir, ..)| tail_of(load.pattern, *dir)).collect();
+    let tails: Vec<String> = tails.into_iter().map(|of| format!("\"{}\"", of.word())).collect();
     let one = |what: &str, factor: f64| {
         format!(
             "\n[[validated]]\nagainst = \"{what} of {} results that the fit did not use, under {} (mean)\"\n\
@@ -232,5 +235,15 @@ fn validated(judged: &GridJudgement, host: PathHost) -> String {
             100.0 * (factor - 1.0)
         )
     };
-    one("p50", p50) + &one("p99", p99)
+    one("p50", p50) + &one("p99", p99) + &format!("p99_of = [{}]\n", tails.join(", "))
+}
+
+/// The I/O of a load in this direction.
+fn tail_of(pattern: LoadPattern, dir: Dir) -> TailOf {
+    match (pattern, dir) {
+        (LoadPattern::Mixed(_), Dir::Read) => TailOf::ReadsBesideWrites,
+        (LoadPattern::Mixed(_), Dir::Write) => TailOf::WritesBesideReads,
+        (LoadPattern::Read | LoadPattern::Write, Dir::Read) => TailOf::Reads,
+        (LoadPattern::Read | LoadPattern::Write, Dir::Write) => TailOf::Writes,
+    }
 }

@@ -35,7 +35,11 @@ impl Validation {
     /// The same in one line, for those who want to know what to do.
     pub fn brief(&self) -> String {
         let off = self.model.off().map(|off| format!(" The model is off by up to {off} from its data sheet."));
-        format!("{}{}", self.so_far, off.unwrap_or_default())
+        let drive = self
+            .model
+            .worst_against_a_drive()
+            .map(|off| format!(" The model is off by up to {off} from the drive that was measured."));
+        format!("{}{}{}", self.so_far, off.unwrap_or_default(), drive.unwrap_or_default())
     }
 
     /// How far predictions were right: on this very disk, if that is known, and on such disks.
