@@ -13,9 +13,10 @@ use crate::experiment::reader::{ExperimentError, Section, Source, TextRange};
 pub type CpuError = ExperimentError;
 
 /// The built-in files, by name; the first is the default.
-pub const CPU_PRESETS: [(&str, &str); 2] = [
+pub const CPU_PRESETS: [(&str, &str); 3] = [
     ("epyc-6.18", include_str!("../../presets/cpu/epyc-6.18.toml")),
     ("icpe-10core", include_str!("../../presets/cpu/icpe-10core.toml")),
+    ("loop-6.18", include_str!("../../presets/cpu/loop-6.18.toml")),
 ];
 
 /// Costs, and where they come from.

@@ -11,6 +11,7 @@ mod file_systems;
 mod forms;
 mod fs_recordings;
 mod hardware_queues;
+mod loop_device;
 mod messages;
 mod nvme_tables;
 mod one_memory;
