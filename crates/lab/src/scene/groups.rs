@@ -1,9 +1,9 @@
 //! Notes about cgroup files that have no effect under a scheduler.
 
-use blksched::Choice;
 use blksched::cgroup::files::{CostQos, Written, parse};
 use blksched::elevators::cfq::rules::Grouping;
-use blksched_workloads::Plan;
+use blksched::{Choice, GroupId, Priority};
+use blksched_workloads::{GroupPlan, JobPlan, Plan};
 
 use super::contender::Contender;
 
@@ -34,8 +34,81 @@ pub fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<String> {
         format!("{file} does nothing under {}: {why}", under.join(", "))
     };
     let asked_in_vain = contenders.iter().flat_map(|contender| in_vain(contender, plan));
-    found.into_iter().map(nothing).chain(asked_in_vain).collect()
+    let others = alone(plan).into_iter().chain(unheard(contenders, plan));
+    found.into_iter().map(nothing).chain(asked_in_vain).chain(others).collect()
 }
+
+/// Weights below a parent that has no other group: a weight divides what the parent has among its children.
+fn alone(plan: &Plan) -> Vec<String> {
+    let id = |nth: usize| GroupId(nth as u32 + 1);
+    let group = |id: GroupId| (id != GroupId::ROOT).then(|| &plan.groups[id.0 as usize - 1]);
+    let way_up = |from: GroupId| core::iter::successors(Some(from), |one| group(*one).map(|group| group.parent));
+    let has_jobs = |above: GroupId| plan.jobs.iter().any(|job| way_up(job.cgroup).any(|one| one == above));
+    let mut notes = Vec::new();
+    for (nth, own) in plan.groups.iter().enumerate() {
+        let is_weight = |(file, _): &&(String, String)| matches!(file.as_str(), "io.weight" | "io.bfq.weight");
+        let weight = own.files.iter().find(is_weight).filter(|_| has_jobs(id(nth)));
+        let (Some((file, _)), Some(above)) = (weight, group(own.parent)) else { continue };
+        let is_sibling =
+            |(other, it): (usize, &GroupPlan)| other != nth && it.parent == own.parent && has_jobs(id(other));
+        let shares =
+            plan.jobs.iter().any(|job| job.cgroup == own.parent) || plan.groups.iter().enumerate().any(is_sibling);
+        if !shares {
+            notes.push(format!(
+                "{file} of {} divides nothing: {} has no other group with a job; the weight of {} is what counts",
+                own.name, above.name, above.name
+            ));
+        }
+    }
+    notes
+}
+
+/// Priorities that nobody hears: of buffered writes, which the flusher sends in its own name, and under schedulers
+/// without classes.
+fn unheard(contenders: &[Contender], plan: &Plan) -> Vec<String> {
+    let is_said = |priority: Priority| ![Priority::default(), Priority::NORMAL].contains(&priority);
+    let names = |is_so: &dyn Fn(&JobPlan) -> bool| {
+        let mut names: Vec<&str> = Vec::new();
+        for job in plan.jobs.iter().filter(|job| is_said(job.priority) && is_so(job)) {
+            if !names.contains(&job.name.as_str()) {
+                names.push(&job.name);
+            }
+        }
+        names.join(", ")
+    };
+    let mut notes = Vec::new();
+    let flushed = names(&|job| job.is_buffered && job.character.writes);
+    if !flushed.is_empty() {
+        notes.push(format!(
+            "the I/O priority of {flushed} does not reach the disk with buffered writes: the flusher sends them in its own \
+             name; direct=1 or a group's weight does"
+        ));
+    }
+    let deaf: Vec<&str> = contenders
+        .iter()
+        .filter(|one| !HAS_CLASSES.contains(&one.choice.entry.name))
+        .map(|one| one.name.as_str())
+        .collect();
+    let all = names(&|_| true);
+    if !(all.is_empty() || deaf.is_empty()) {
+        notes.push(format!("the I/O priority of {all} does nothing under {}: no classes there", deaf.join(", ")));
+    }
+    notes
+}
+
+/// What BFQ has in place of `io.weight`, and what systemd writes there: it sets both files from `IOWeight=`, the second
+/// one by a map of 1, 100, 10000 to 1, 100, 1000.
+fn of_bfq(text: &str) -> String {
+    let weight = text.trim().trim_start_matches("default").trim().parse::<u32>().ok();
+    let systemd = weight.map(|weight| {
+        let mapped = if weight <= 100 { weight } else { 100 + (weight - 100) * 900 / 9900 };
+        format!(" (systemd's IOWeight={weight} writes {mapped} there)")
+    });
+    format!("; the weight of BFQ is io.bfq.weight{}", systemd.unwrap_or_default())
+}
+
+/// The schedulers that obey I/O priorities.
+const HAS_CLASSES: [&str; 3] = ["mq-deadline", "bfq", "cfq"];
 
 /// When a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +158,7 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Opt
         return Some(format!("{controller} exists only with blk-mq, and that kernel's schedulers are older"));
     }
     if is_cost && cost == CostSwitch::Off && !matches!(file, "io.cost.qos") {
-        let instead = if name == "bfq" { "; the weight of BFQ is io.bfq.weight" } else { "" };
+        let instead = if name == "bfq" { of_bfq(text) } else { String::new() };
         return Some(format!(
             "io.cost is off; `io.cost.qos: enable=1`, or +io.cost after the scheduler's name, switches it on{instead}"
         ));
@@ -94,8 +167,7 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Opt
     if file == "io.bfq.weight" && !has_groups {
         return Some("it is the weight of BFQ's groups".to_owned());
     }
-    let has_classes = ["mq-deadline", "bfq", "cfq"].contains(&name);
-    if file == "io.prio.class" && !has_classes && text.trim() != "no-change" {
+    if file == "io.prio.class" && !HAS_CLASSES.contains(&name) && text.trim() != "no-change" {
         return Some(format!("{name} ignores priorities"));
     }
     None
@@ -126,6 +198,53 @@ mod tests {
         assert!(said.len() == 1 && said[0].starts_with("io.latency does nothing under cfq"), "{said:?}");
         assert!(notes(&["none"], "io.bfq.weight: 200")[0].contains("BFQ's groups"));
         assert!(notes(&["none", "kyber"], "io.prio.class: idle")[0].contains("ignores priorities"));
+    }
+
+    fn said(elevators: &[&str], jobs: &str) -> Vec<String> {
+        let names: Vec<String> = elevators.iter().map(|&name| name.to_owned()).collect();
+        let contenders = contenders("--elevators", &names, &[], &Catalogue::builtin()).unwrap();
+        let text = format!("[global]\nrw=read\nsize=1m\n{jobs}");
+        notes_on_files(&contenders, &JobFile::parse(&text, "a.fio").unwrap().plan(1 << 30).unwrap())
+    }
+
+    #[test]
+    fn what_systemd_writes_for_a_weight_is_told_where_bfq_does_not_hear_it() {
+        // systemd #7057: IOWeight 666 became io.bfq.weight 151.
+        assert!(
+            said(&["bfq"], "[a]\ncgroup=a\ncgroup_files=io.weight: 666\n[b]\n")[0].contains("IOWeight=666 writes 151")
+        );
+        assert_eq!(
+            (of_bfq("default 10000").contains("writes 1000 "), of_bfq("50").contains("writes 50 ")),
+            (true, true)
+        );
+    }
+
+    #[test]
+    fn a_weight_without_a_sibling_divides_nothing() {
+        let one = |group: &str| format!("[{group}]\ncgroup=pod-{group}/c\ncgroup_files=io.bfq.weight: 900\n");
+        let notes = said(&["bfq"], &(one("a") + &one("b")));
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert_eq!(
+            notes[0],
+            "io.bfq.weight of pod-a/c divides nothing: pod-a has no other group with a job; the weight of pod-a is \
+             what counts"
+        );
+        let outer = "[a]\ncgroup=a\ncgroup_files=io.bfq.weight: 900\n[b]\ncgroup=b\n";
+        assert_eq!(said(&["bfq"], outer), [""; 0]);
+        let sharing = "[a]\ncgroup=pod/a\ncgroup_files=io.bfq.weight: 900\n[b]\ncgroup=pod/b\n";
+        assert_eq!(said(&["bfq"], sharing), [""; 0]);
+    }
+
+    #[test]
+    fn priorities_that_nobody_hears_are_named() {
+        let notes = said(&["none", "bfq"], "[a]\nrw=write\nprioclass=3\n[b]\ndirect=1\n");
+        assert_eq!(notes.len(), 2, "{notes:?}");
+        assert!(
+            notes[0].starts_with("the I/O priority of a does not reach the disk with buffered writes"),
+            "{notes:?}"
+        );
+        assert_eq!(notes[1], "the I/O priority of a does nothing under none: no classes there");
+        assert_eq!(said(&["bfq"], "[a]\ndirect=1\nprioclass=3\n"), [""; 0]);
     }
 
     #[test]
