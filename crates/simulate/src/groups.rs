@@ -1,12 +1,13 @@
 //! A plan's groups on a queue: the contents of their files, and io.cost in front if it was selected.
 
+use blksched::cgroup::files::COST_RATE;
 use blksched::{BlockQueue, Choice, Group, GroupId, Instant, Listener};
 use blksched_disks::sheet::{Figure, figure, six_figures};
 use blksched_disks::{DiskSpec, SixFigures};
 use blksched_workloads::{GroupPlan, in_figures};
 
 /// Files that only the root has, whichever job names them.
-const OF_ROOT: [&str; 2] = ["io.cost.qos", "io.cost.model"];
+const OF_ROOT: [&str; 3] = ["io.cost.qos", "io.cost.model", COST_RATE];
 
 /// The kernel's default targets for the device (any rate up to 10000 %, no latency) let the clock run away as long as
 /// slots are not short, and then no group is throttled. The model is the disk's own, so its rate is what the disk can

@@ -85,6 +85,8 @@ pub struct Findings {
     pub cpu: Option<CpuReport>,
     /// How many bios `io.max` held back; `None` if no group has a limit.
     pub capped: Option<u64>,
+    /// How fast io.cost's clock has run since when, as parts of its model's rate; empty without io.cost.
+    pub cost_rates: Vec<(Instant, f64)>,
     /// When the run ended.
     pub elapsed: Span,
     /// Whether every job ended by itself.
@@ -363,6 +365,7 @@ impl Trial {
         let dirty_most = world.host().dirty_most_of_devices();
         let work = counted::work(requests, ios, &host);
         let capped = world.queue().held_by_io_max();
+        let cost_rates = world.queue().io_cost_rates();
         Findings {
             jobs,
             changes,
@@ -373,6 +376,7 @@ impl Trial {
             dirty_most,
             cpu,
             capped,
+            cost_rates,
             elapsed,
             finished,
             hash,

@@ -126,6 +126,18 @@ impl IoCost {
         self.refresh_parameters();
     }
 
+    /// The clock runs at this rate from now on, as if earlier settings had left it so \[of a million\].
+    pub fn set_rate(&mut self, ppm: u64) {
+        let base = (ppm * VTIME_PER_US / qos::MILLION).max(1);
+        (self.pace.base, self.pace.rate) = (base, base);
+        self.refresh_margins();
+    }
+
+    /// The clock's base rate \[of a million\].
+    pub fn rate(&self) -> u64 {
+        self.pace.base * qos::MILLION / VTIME_PER_US
+    }
+
     /// io.cost is disabled: all waiting tasks continue.
     pub fn release_all(&mut self, woken: &mut Vec<Woken>) {
         for account in &mut self.accounts {

@@ -41,6 +41,8 @@ pub enum Written {
     CostQos(CostQos),
     /// `io.cost.model` of the root; `None`: the kernel's own.
     CostModel(Option<CostFigures>),
+    /// The rate of io.cost's clock, of a million. No kernel has such a file: there it is what earlier settings left.
+    CostRate(u64),
 }
 
 /// One key of `io.max`; `None`: `max`.
@@ -133,6 +135,8 @@ impl CostQos {
 /// All files.
 pub const FILES: [&str; 7] =
     ["io.weight", "io.bfq.weight", "io.max", "io.latency", "io.prio.class", "io.cost.qos", "io.cost.model"];
+/// Where io.cost's clock begins, as earlier settings left it: our own word, for no kernel lets it be written.
+pub const COST_RATE: &str = "io.cost.vrate";
 
 /// Why a file refused a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -260,9 +264,11 @@ pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
         }
         "io.cost.qos" => cost_qos(all).map(Written::CostQos),
         "io.cost.model" => cost_model(all).map(Written::CostModel),
+        COST_RATE => all.next().unwrap_or(end).percent(10_000).map(|ppm| Written::CostRate(ppm.max(1))),
         other => {
             let word = FileWord { file: "cgroup", text: other, column: 1 };
-            Err(word.refused(format!("one of {}", FILES.join(", ")), &FILES))
+            let nearest = nearest(other, FILES.into_iter().chain([COST_RATE]));
+            Err(FileError { nearest, ..word.refused(format!("one of {}", FILES.join(", ")), &[]) })
         }
     }
 }

@@ -107,6 +107,11 @@ pub trait RqQos: Send + Any {
     /// The elevator changes. `own`: whether the new one schedules buffered writes itself (BFQ).
     fn elevator(&mut self, _cx: &mut QosCx<'_>, _own: OwnThrottling) {}
 
+    /// How fast its clock has run since when, as parts of its full rate; `None` if it has no clock.
+    fn clock_rates(&self) -> Option<Vec<(Instant, f64)>> {
+        None
+    }
+
     /// A writer slept because too much memory was dirty.
     fn dirty_wait(&mut self, _now: Instant) {}
 
@@ -211,6 +216,11 @@ impl Policies {
         self.earliest.set(None);
         self.policies.insert(0, Policy::of(policy));
         self.policies[0].get_mut()
+    }
+
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &dyn RqQos> {
+        self.policies.iter().map(Policy::get)
     }
 
     /// A change to a policy also changes its deadline.

@@ -47,6 +47,41 @@ pub struct IoCostPolicy {
     charged: Table<Charged>,
     woken: Vec<Woken>,
     state: QosSwitch,
+    rates: Rates,
+}
+
+/// How fast the clock has run: at most so many moments, of which every second is dropped when there are more.
+#[derive(Clone, Debug)]
+struct Rates {
+    /// Moments, and the rate from then on \[of a million\].
+    since: Vec<(Instant, u64)>,
+    /// How many changes make a moment, and how many have come since the last.
+    every: u32,
+    changes: u32,
+}
+
+impl Rates {
+    const MOST: usize = 256;
+
+    fn note(&mut self, now: Instant, rate: u64) {
+        if self.since.last().is_some_and(|(_, last)| *last == rate) {
+            return;
+        }
+        self.changes += 1;
+        if self.changes < self.every {
+            return;
+        }
+        self.changes = 0;
+        self.since.push((now, rate));
+        if self.since.len() > Rates::MOST {
+            let mut nth = 0;
+            self.since.retain(|_| {
+                nth += 1;
+                nth % 2 == 1
+            });
+            self.every *= 2;
+        }
+    }
 }
 
 /// `enable=` of `io.cost.qos`.
@@ -68,6 +103,7 @@ impl IoCostPolicy {
             charged: Table::new(),
             woken: Vec::new(),
             state: QosSwitch::On,
+            rates: Rates { since: Vec::new(), every: 1, changes: 0 },
         }
     }
 
@@ -184,6 +220,7 @@ impl RqQos for IoCostPolicy {
                 }
             }
             Written::CostModel(model) => self.cost.set_model(*model),
+            Written::CostRate(ppm) => self.cost.set_rate(*ppm),
             _ => return false,
         }
         true
@@ -193,8 +230,20 @@ impl RqQos for IoCostPolicy {
         self.cost.deadline()
     }
 
+    fn clock_rates(&self) -> Option<Vec<(Instant, f64)>> {
+        let part = |ppm: u64| ppm as f64 / 1e6;
+        let kept = self.rates.since.iter().map(|&(since, ppm)| (since, part(ppm)));
+        // The last rate counts even if too few changes have come since the last moment that was kept.
+        let last = self.rates.since.last().filter(|(_, ppm)| *ppm != self.cost.rate());
+        Some(kept.chain(last.map(|&(since, _)| (since, part(self.cost.rate())))).collect())
+    }
+
     fn elapse(&mut self, cx: &mut QosCx<'_>) {
+        if self.rates.since.is_empty() {
+            self.rates.note(Instant::ZERO, self.cost.rate());
+        }
         self.cost.elapse(cx.now, &mut self.woken);
+        self.rates.note(cx.now, self.cost.rate());
         self.wake(cx);
     }
 }

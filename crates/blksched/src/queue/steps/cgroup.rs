@@ -26,6 +26,12 @@ impl<L: Listener> BlockQueue<L> {
         self.state.gate.has_limits().then(|| self.state.gate.ever_held())
     }
 
+    /// How fast io.cost's clock has run since when, as parts of its model's rate; empty without io.cost. A long run has
+    /// fewer moments, evenly spread.
+    pub fn io_cost_rates(&self) -> Vec<(Instant, f64)> {
+        self.state.policies.iter().find_map(|policy| policy.clock_rates()).unwrap_or_default()
+    }
+
     /// Writes to a file of a group: `io.max`, `io.latency`, `io.prio.class`, `io.weight`, `io.bfq.weight`; for the root
     /// also `io.cost.qos` and `io.cost.model`.
     ///
@@ -41,10 +47,14 @@ impl<L: Listener> BlockQueue<L> {
         let written = files::parse(file, text).map_err(GroupFileError::File)?;
         let mut step = self.at(now);
         let present = *step.cx.state.groups.get(id).ok_or(GroupFileError::Group(GroupError::Unknown(id)))?;
-        let of_root = matches!(written, Written::CostQos(_) | Written::CostModel(_));
+        let of_root = matches!(written, Written::CostQos(_) | Written::CostModel(_) | Written::CostRate(_));
         match (of_root, id == GroupId::ROOT) {
             (true, false) => {
-                let file = if matches!(written, Written::CostQos(_)) { "io.cost.qos" } else { "io.cost.model" };
+                let file = match written {
+                    Written::CostQos(_) => "io.cost.qos",
+                    Written::CostModel(_) => "io.cost.model",
+                    _ => files::COST_RATE,
+                };
                 return Err(GroupFileError::RootOnly(file));
             }
             (false, true) => return Err(GroupFileError::NotOfTheRoot(file.to_owned())),
@@ -78,7 +88,7 @@ impl<L: Listener> BlockQueue<L> {
                 step.cx.state.gate.set_weight(id, *weight);
                 step.configure(id, &written);
             }
-            Written::CostQos(_) => step.configure(id, &written),
+            Written::CostQos(_) | Written::CostRate(_) => step.configure(id, &written),
         }
         step.changed();
         Ok(())
