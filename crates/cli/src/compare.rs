@@ -12,6 +12,7 @@ mod matrix;
 mod memory_table;
 #[cfg(feature = "parquet")]
 pub(crate) mod parquet;
+mod processors;
 mod sample;
 mod sensitivity;
 mod tables;
@@ -42,9 +43,14 @@ pub(crate) fn run(arguments: &CompareArguments, catalogue: &Catalogue) -> Result
     if arguments.wide {
         output::be_wide();
     }
+    let mut scene = arguments.scene.scene();
+    let counts = std::mem::take(&mut scene.host.cpu_counts);
+    if !counts.is_empty() {
+        return processors::run(arguments, &scene, &counts, catalogue);
+    }
     let single =
         [(arguments.csv, "--csv"), (arguments.emit.is_some(), "--emit"), (arguments.pictures.any(), "--report")];
-    in_turn(&arguments.scene.scene(), &single, arguments.json, |stage| of(arguments, stage, catalogue))
+    in_turn(&scene, &single, arguments.json, |stage| of(arguments, stage, catalogue))
 }
 
 /// Runs the comparison on one disk.

@@ -9,6 +9,7 @@ use blksched_simulate::{Length, Trial};
 use blksched_workloads::Syncs;
 
 use crate::comparison::Comparison;
+use crate::curve::MoreProcessors;
 use crate::error::Error;
 use crate::files::NoFiles;
 use crate::runs::Runs;
@@ -17,10 +18,12 @@ use crate::runs::measured::Measured;
 use crate::runs::outcome::Outcome;
 use crate::scene::{Contender, Scene, Stage, contenders, notes_on, notes_on_files, unthrottled, usual};
 use crate::search::sensitivity::{self, Sensitivity};
+use crate::search::targets::KyberTargets;
 use crate::search::tune::{self, KnobWorth, Tuned};
 use crate::verdict::action::{self, Action};
 use crate::verdict::brief::BriefFrom;
 use crate::verdict::cause::FigureCause;
+use crate::verdict::clock;
 use crate::verdict::clones::{families, label};
 use crate::verdict::contrast::{self, Contrast};
 use crate::verdict::goal::Goal;
@@ -52,6 +55,8 @@ pub struct Compared {
     pub verdict: Verdict,
     /// What each knob that a search changed is worth.
     pub worth: Vec<KnobWorth>,
+    /// What Kyber's targets do, if its knobs were searched.
+    pub targets: Option<KyberTargets>,
     /// The settings in force around each scheduler.
     pub used: Vec<(String, Trial)>,
     /// A trace's recorded figures beside the simulated ones.
@@ -108,6 +113,7 @@ impl Comparison {
         let (stage, joined) = stage.by_section();
         let mut contenders = self.contenders(&stage, catalogue)?;
         let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);
+        let length = self.settling(length, stage.plan.phases());
         let tuned = self.tuned((&stage, length), catalogue, watch)?;
         let (first, seeds) = self.held_back(tuned.as_ref(), &mut contenders);
         let long = LongRuns::of(self, (&stage, length), &contenders, (first, seeds), watch)?;
@@ -117,6 +123,8 @@ impl Comparison {
         runs.until_sure(&goal)?;
         let measured = runs.measured();
         let contrasts = contrast::contrasts(&measured, runs.looks);
+        let targets = tuned.as_ref().map(|it| KyberTargets::of(self, (&stage, limit), &it.contenders[0], watch));
+        let targets = targets.transpose()?.flatten();
         let worth = self.worth(&stage, tuned.as_ref().zip(measured.get(1)), &goal, limit)?;
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let action = action.map(|action| action.in_runs_of(limit, runs.seen()).within(self.max_price).at_rest());
@@ -166,11 +174,23 @@ impl Comparison {
             brief,
             sentences,
             notes,
-            remarks: self.remarks(&stage, &contenders, &measured),
+            remarks: self.remarks(&runs, &measured, &lasting),
         };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, limit))).collect();
         let comparison = self.clone();
-        Ok(Compared { comparison, stage, lasting, first, contenders, measured, verdict, worth, used, recorded })
+        Ok(Compared {
+            comparison,
+            stage,
+            lasting,
+            first,
+            contenders,
+            measured,
+            verdict,
+            worth,
+            targets,
+            used,
+            recorded,
+        })
     }
 
     /// The search for a scheduler's best knobs in runs of this length, if it was asked for.
@@ -212,11 +232,13 @@ impl Comparison {
     }
 
     /// What explains figures, and changes nothing of the answer.
-    fn remarks(&self, stage: &Stage, contenders: &[Contender], measured: &[Arc<Measured>]) -> Vec<String> {
+    fn remarks(&self, runs: &Runs<'_>, measured: &[Arc<Measured>], lasting: &Lasting) -> Vec<String> {
         let asks = self.goal.is_none() && measured.iter().any(|m| m.misplaced.is_some());
         let priorities = "--goal priorities asks which schedulers keep the priorities; this verdict goes by roles";
         let mut remarks: Vec<String> = asks.then(|| priorities.to_owned()).into_iter().collect();
-        remarks.extend(remarks_around(&self.scene, stage, contenders, measured));
+        remarks.extend(remarks_around(&self.scene, runs, measured));
+        let counts_from = lasting.length.warm_up_of_phase(&runs.stage.plan).max(runs.stage.counts_from);
+        remarks.extend(measured.iter().filter_map(|one| clock::note(one, (counts_from, lasting.length.limit))));
         remarks
     }
 }
@@ -359,9 +381,10 @@ fn sentences(
 }
 
 /// What a user should know about the settings around the schedulers.
-fn remarks_around(scene: &Scene, stage: &Stage, contenders: &[Contender], measured: &[Arc<Measured>]) -> Vec<String> {
+fn remarks_around(scene: &Scene, runs: &Runs<'_>, measured: &[Arc<Measured>]) -> Vec<String> {
+    let Runs { stage, contenders, .. } = runs;
     let mut notes = stage.cpu_notes(scene);
-    notes.extend(processors::note(measured, scene.host.cpu_name()));
+    notes.extend(processors::notes(measured, scene.host.cpu.as_ref(), &MoreProcessors(runs)));
     notes.extend(unreached_caps(measured));
     notes.extend(of_no_cost(contenders, scene));
     notes.extend(unthrottled(contenders, scene.wbt_lat_usec));

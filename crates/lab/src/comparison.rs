@@ -1,5 +1,8 @@
 //! The question: which schedulers, over how many seeds, by which goal.
 
+use blksched::Span;
+use blksched_simulate::Length;
+
 use crate::scene::Scene;
 use crate::verdict::price;
 
@@ -25,6 +28,8 @@ pub struct Comparison {
     pub budget: Option<u32>,
     /// How many threads run at a time; `None`: one per core. The results are the same on any number.
     pub threads: Option<u32>,
+    /// For how long nothing counts at the beginning of each run, at least; a time that the user gave comes after it.
+    pub settle: Option<Span>,
     /// What counts, as in `db: p99 read, backup: finish < 2h`; `None`: every job by its role.
     pub goal: Option<String>,
     /// Whether schedulers that no present kernel has are run as well, if none are named.
@@ -59,12 +64,21 @@ impl Comparison {
             tune: None,
             budget: None,
             threads: None,
+            settle: None,
             goal: None,
             historical: false,
             max_price: price::MOST,
             effort: 1.0,
             fits: FitSearch::Tables,
         }
+    }
+
+    /// The length of runs whose beginning, long enough to settle, does not count.
+    pub(crate) fn settling(&self, length: Length, phases: u32) -> Length {
+        let Some(settle) = self.settle else { return length };
+        let warm_up = length.warm_up.max(settle * u64::from(phases));
+        let limit = warm_up + length.limit.saturating_sub(length.warm_up);
+        Length { warm_up, limit, least: length.least.max(limit), ..length }
     }
 
     /// The simulated work that this many seeds may cost: requests, and pages in the page cache.

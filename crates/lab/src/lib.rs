@@ -29,6 +29,7 @@
 pub mod advise;
 mod compare;
 mod comparison;
+mod curve;
 pub mod effects;
 mod error;
 mod files;
@@ -44,6 +45,7 @@ pub mod why;
 
 pub use compare::Compared;
 pub use comparison::{Comparison, FitSearch};
+pub use curve::{Curve, CurvePoint};
 pub use error::{Error, ErrorPlace, Expected, WordError};
 pub use files::{Files, NoFiles};
 pub use scene::Scene;

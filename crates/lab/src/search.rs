@@ -3,4 +3,5 @@
 mod host_fits;
 pub mod judge;
 pub mod sensitivity;
+pub mod targets;
 pub mod tune;

@@ -4,6 +4,7 @@ pub mod action;
 mod answer;
 pub mod brief;
 pub mod cause;
+pub(crate) mod clock;
 pub mod clones;
 pub mod contrast;
 pub mod figure;

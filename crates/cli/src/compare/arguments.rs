@@ -1,12 +1,13 @@
 //! The arguments of `compare`.
 
+use blksched::Span;
 use blksched_lab::verdict::price::MOST as MAX_PRICE;
 use blksched_lab::{Comparison, FitSearch};
 use clap::{Args, ValueEnum};
 
 use crate::pictures::Pictures;
 use crate::rows::RowsOut;
-use crate::scene::SceneArguments;
+use crate::scene::{SceneArguments, some_time};
 
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES, allow_negative_numbers = true)]
@@ -41,6 +42,10 @@ pub(crate) struct CompareArguments {
     /// How many threads run at a time [default: one per core]; the results are the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
+    /// For how long nothing counts at the beginning of each run, so that io.cost's rate, limits and caches settle; the
+    /// length, --time too, comes after it [default: as a pilot finds; 5s more where io.latency is asked for]
+    #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
+    pub(crate) settle: Option<Span>,
     /// Print JSON instead of tables
     #[arg(long)]
     pub(crate) json: bool,
@@ -97,6 +102,7 @@ impl CompareArguments {
             tune: self.tune.clone(),
             budget: self.budget,
             threads: self.threads,
+            settle: self.settle,
             goal: self.goal.clone(),
             historical: self.historical,
             max_price: self.max_price,
@@ -161,6 +167,7 @@ Examples:
   blksched compare my.fio --disk sata-ssd --emit udev --on sda
   blksched compare my.fio --disk sda=hdd,sdb=usb --elevators sda=bfq,mq-deadline,sdb=none
   blksched compare my.fio --tune mq-deadline --budget 200
+  blksched compare my.fio --disk nvme --host cpus=1..64,cpu=icpe-10core     curves over the number of processors
   blksched compare my.fio --why mq-deadline,bfq     the first decision that differs, with both reasons
   blksched compare priorities --goal priorities     are I/O priorities kept?
   blksched compare four-streams --elevators noop,deadline --depth 1

@@ -1,6 +1,7 @@
 //! The tables below a comparison's own: what each knob of a search is worth, and recorded beside simulated latencies.
 
 use blksched_lab::Compared;
+use blksched_lab::search::targets::KyberTargets;
 use blksched_lab::search::tune::KnobWorth;
 use blksched_lab::verdict::contrast::{ALPHA, between, times};
 use blksched_lab::verdict::recorded::{RecordedBy, RecordedComparison, RecordedRow};
@@ -8,7 +9,45 @@ use blksched_measure::{Cell, Column, Quantity, Table};
 
 /// All of them that the comparison has.
 pub(super) fn tables(compared: &Compared) -> impl Iterator<Item = Table> {
-    worth(&compared.worth).into_iter().chain(compared.recorded.as_ref().map(recorded))
+    let targets = compared.targets.as_ref().map(targets);
+    worth(&compared.worth).into_iter().chain(targets).chain(compared.recorded.as_ref().map(recorded))
+}
+
+/// What Kyber's targets give and cost on this disk.
+pub(super) fn targets(targets: &KyberTargets) -> Table {
+    let figures = |dir: &str| {
+        [
+            Column::numbers(&format!("{dir}_iops"), &format!("{dir}s a second"), Quantity::Iops),
+            Column::numbers(&format!("{dir}_mean"), "mean", Quantity::Time),
+            Column::numbers(&format!("{dir}_p99"), "p99", Quantity::Time),
+        ]
+    };
+    let columns = [("read", "reads' target"), ("write", "writes' target")];
+    let columns = columns.map(|(dir, name)| Column::numbers(&format!("{dir}_target"), name, Quantity::Time));
+    let columns = columns.into_iter().chain(figures("read")).chain(figures("write")).collect();
+    let mut table = Table::new("kyber's targets on this disk under this load", columns);
+    let mut present = None;
+    for (nth, row) in targets.rows.iter().enumerate() {
+        if row.is_present {
+            present = Some(nth + 1);
+        }
+        let done = row.done.iter().flat_map(|done| match done {
+            Some(done) => [done.iops, done.mean, done.p99].map(Cell::from),
+            None => [Cell::Missing, Cell::Missing, Cell::Missing],
+        });
+        table.row(row.targets.iter().map(|ns| Cell::from(*ns as f64)).chain(done));
+    }
+    let in_device = |nth: usize, word: &str| {
+        targets.in_device[nth].map(|ns| format!("a {word} takes {} in the device", Quantity::Time.show(ns)))
+    };
+    let taken: Vec<String> = [in_device(0, "read"), in_device(1, "write")].into_iter().flatten().collect();
+    let present = present.map_or_else(String::new, |nth| format!("; row {nth} is in force"));
+    table.note(format!(
+        "read_lat_nsec and write_lat_nsec, one run each{present}; {}; of ICPE'24's tables 2 to 4 the effect of a target \
+         on means and rates is predicted in most rows, p99 in none (docs/processors.md)",
+        taken.join(", ")
+    ));
+    table
 }
 
 /// What each knob is worth, on seeds that the search has not seen; `None` if none was changed.

@@ -130,12 +130,13 @@ pub(crate) fn text(compared: &Compared) -> String {
         "phases": stage.plan.phases(),
         "warm_up_ns": length.warm_up_of_phase(&stage.plan).as_ns(),
         "length": self::lasting(lasting),
-        "hangs_on_cpu_costs": processors::note(measured, comparison.scene.host.cpu_name()).is_some(),
+        "hangs_on_cpu_costs": processors::hangs(measured),
         "schedulers": measured.iter().zip(&compared.used).map(|(one, (_, t))| scheduler(one, t)).collect::<Vec<_>>(),
         "contrasts": contrasts.flat_map(|(here, all)| {
             all.iter().map(|contrast| contrast_of(here, contrast))
         }).collect::<Vec<_>>(),
         "worth": extra::worth(&compared.worth).as_ref().map(Table::json),
+        "targets": compared.targets.as_ref().map(|targets| extra::targets(targets).json()),
         "recorded": compared.recorded.as_ref().map(|beside| extra::recorded(beside).json()),
         "unranked": verdict.unranked,
         "validation": validation::json(&verdict.validation),

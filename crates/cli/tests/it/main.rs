@@ -3,6 +3,7 @@
 
 mod advise;
 mod arguments;
+mod curves;
 mod disk_results;
 mod disks;
 mod experiment_command;

@@ -23,6 +23,11 @@ pub struct CpuMeasure {
 }
 
 impl CpuMeasure {
+    /// Processor time of a hundred thousand requests \[s\]: what clouds bill.
+    pub fn seconds_per_100_000(&self) -> f64 {
+        self.per_io.mean() * 100_000.0 / 1e9
+    }
+
     /// `None` if I/O costs no processor time.
     pub fn of(runs: &[Outcome]) -> Option<CpuMeasure> {
         let reports: Vec<_> = runs.iter().map(|run| Some((run, run.cpu?))).collect::<Option<_>>()?;

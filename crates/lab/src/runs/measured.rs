@@ -1,6 +1,6 @@
 //! The results of one scheduler's runs: every measure seed by seed.
 
-use blksched::{Class, Dir, Priority, Span};
+use blksched::{Class, Dir, Instant, Priority, Span};
 use blksched_measure::{AskedAndGiven, Cause, DiskClaim, Sample, Work, due, fairness, misplaced};
 use blksched_simulate::DiskShare;
 use blksched_workloads::host::WaitsFor;
@@ -60,6 +60,8 @@ pub struct Measured {
     pub cpu: Option<CpuMeasure>,
     /// How many bios `io.max` held back, in all runs; `None` if no group has a limit.
     pub capped: Option<u64>,
+    /// How fast io.cost's clock ran since when in the first run, as parts of its model's rate; empty without io.cost.
+    pub cost_rates: Vec<(Instant, f64)>,
     /// What the page cache did; `None` if no I/O went through it.
     pub memory: Option<MemoryMeasure>,
     /// All reads, and all writes.
@@ -259,6 +261,7 @@ impl Measured {
             jain: over(runs, jain),
             cpu: CpuMeasure::of(runs),
             capped: runs.iter().map(|run| run.capped).sum(),
+            cost_rates: runs.first().map(|run| run.cost_rates.clone()).unwrap_or_default(),
             memory: MemoryMeasure::of(runs),
             totals: [0, 1].map(|nth| (Dir::BOTH[nth], Total::of(nth, runs))),
             finished: runs.iter().all(|run| run.finished),

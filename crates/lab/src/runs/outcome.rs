@@ -1,7 +1,7 @@
 //! The part of a run that a comparison keeps: its figures. Histograms and reasons are dropped when the run ends, so
 //! that each additional run takes only a few numbers per job.
 
-use blksched::{Dir, Span};
+use blksched::{Dir, Instant, Span};
 use blksched_measure::{AskedAndGiven, Cause, JobRecord, Work};
 use blksched_simulate::cpu::CpuReport;
 use blksched_simulate::{DiskShare, Findings, TraceHash};
@@ -29,6 +29,8 @@ pub struct Outcome {
     pub(crate) cpu: Option<CpuReport>,
     /// How many bios `io.max` held back; `None` if there is no limit.
     pub(crate) capped: Option<u64>,
+    /// How fast io.cost's clock has run since when, as parts of its model's rate.
+    pub(crate) cost_rates: Vec<(Instant, f64)>,
     pub(crate) elapsed: Span,
     pub(crate) finished: bool,
     pub(crate) hash: TraceHash,
@@ -99,6 +101,7 @@ impl Outcome {
                 .filter_map(|other| other.capped)
                 .chain(run.capped)
                 .reduce(|one, other| one + other),
+            cost_rates: run.cost_rates.clone(),
             elapsed: run.elapsed,
             finished: run.finished,
             hash: run.hash,

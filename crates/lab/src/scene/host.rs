@@ -21,8 +21,10 @@ pub struct HostSettings {
     pub memory: HostKnobs,
     /// What may be dirty for single disks.
     pub of_disks: Vec<DiskDirt>,
-    /// The number of processors.
+    /// The number of processors; of several, the first.
     pub cpus: u32,
+    /// Several numbers of processors, on each of which a comparison runs; empty for one.
+    pub cpu_counts: Vec<u32>,
     /// What I/O costs them; `None` for nothing.
     pub cpu: Option<CpuPreset>,
     /// How many hardware queues an NVMe drive or a virtual disk has, each with its own tags; `None` for those of an
@@ -72,6 +74,7 @@ impl Default for HostSettings {
             memory: HostKnobs::default(),
             of_disks: Vec::new(),
             cpus: HostCpus::USUAL,
+            cpu_counts: Vec::new(),
             cpu: Some(CpuPreset::usual()),
             hardware_queues: None,
             odds: RaceOdds::default(),
@@ -81,6 +84,30 @@ impl Default for HostSettings {
 
 /// Settings of the processors.
 const OWN: [&str; 6] = ["cpus", "cpu", "dispatch", "nr_hw_queues", RaceOdds::NAMES[0], RaceOdds::NAMES[1]];
+
+/// Whether a value of `cpus` names several numbers.
+fn is_several(text: &str) -> bool {
+    text.contains('/') || text.contains("..")
+}
+
+/// Numbers of processors, ascending: `8`, `1/4/10`, or `1..64` in doublings, its end included.
+///
+/// # Errors
+/// What was expected.
+fn counts(text: &str) -> Result<Vec<u32>, String> {
+    if let Some((first, last)) = text.split_once("..") {
+        let (first, last) = (HostCpus::count(first)?, HostCpus::count(last.trim_start_matches('='))?);
+        if first >= last {
+            return Err(format!("`{text}` is not a value of cpus: expected the smaller number first, as in 1..64"));
+        }
+        let doublings = core::iter::successors(Some(first), |cpus| Some(cpus * 2)).take_while(|cpus| *cpus < last);
+        return Ok(doublings.chain([last]).collect());
+    }
+    let mut counts = text.split('/').map(HostCpus::count).collect::<Result<Vec<_>, _>>()?;
+    counts.sort_unstable();
+    counts.dedup();
+    Ok(counts)
+}
 
 impl HostSettings {
     /// Parses `memory=1g,cpus=8,cpu=off`; `read` gives the text of a file with a processor's costs, or `None` if the
@@ -95,7 +122,11 @@ impl HostSettings {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let wrong = |message| WordError::new(Expected::Value, value.trim(), message);
             match (name.trim(), value.trim()) {
-                ("cpus", value) => host.cpus = HostCpus::count(value).map_err(wrong)?,
+                ("cpus", value) => {
+                    host.cpu_counts = counts(value).map_err(wrong)?;
+                    host.cpus = host.cpu_counts[0];
+                    host.cpu_counts.retain(|_| is_several(value));
+                }
                 ("cpu", "off") => host.cpu = None,
                 ("cpu", value) => {
                     let presets = CPU_PRESETS.iter().map(|(name, _)| *name).chain(["off"]);
@@ -173,6 +204,24 @@ impl HostSettings {
         self.of_disks.iter().map(limits).collect()
     }
 
+    /// That this is one host, for all that cannot run several.
+    ///
+    /// # Errors
+    /// If it has several numbers of processors.
+    pub fn is_one(&self) -> Result<(), Error> {
+        if self.cpu_counts.is_empty() {
+            return Ok(());
+        }
+        let counts: Vec<String> = self.cpu_counts.iter().map(u32::to_string).collect();
+        let counts = counts.join("/");
+        let message = format!(
+            "--host cpus={counts}: expected one number of processors, as in cpus={}; `blksched compare` runs several, \
+             one disk at a time",
+            self.cpus
+        );
+        Err(WordError::new(Expected::Value, &counts, message).into())
+    }
+
     /// Its processors; `None` if I/O costs them nothing.
     pub fn processors(&self) -> Option<HostCpus> {
         self.cpu.as_ref().map(|preset| HostCpus { cpus: self.cpus, costs: preset.costs })
@@ -232,11 +281,26 @@ mod tests {
     }
 
     #[test]
+    fn several_numbers_of_processors_are_doublings_or_listed_and_one_host_has_one() {
+        let several = |text: &str| parse(text).unwrap().cpu_counts;
+        assert_eq!(several("cpus=1..64"), [1, 2, 4, 8, 16, 32, 64]);
+        assert_eq!(several("cpus=1..10"), [1, 2, 4, 8, 10]);
+        assert_eq!(several("cpus=10/2/2"), [2, 10]);
+        assert_eq!((several("cpus=8"), parse("cpus=4/2").unwrap().cpus), (vec![], 2));
+        assert!(parse("cpus=8").unwrap().is_one().is_ok());
+        let error = parse("cpus=2..4").unwrap().is_one().unwrap_err();
+        assert!(error.to_string().contains("cpus=2/4: expected one number of processors, as in cpus=2"), "{error}");
+    }
+
+    #[test]
     fn wrong_words_are_told_with_the_nearest() {
         let error = |text: &str| parse(text).unwrap_err().message;
         assert!(error("cpuss=4").contains("did you mean `cpus`?"), "{}", error("cpuss=4"));
         assert!(error("dirty_ration=4").contains("did you mean `dirty_ratio`?"));
         assert!(error("cpus=0").contains("expected a number from 1 to 64"));
+        assert!(error("cpus=1..65").contains("`65` is not a value of cpus: expected a number from 1 to 64"));
+        assert!(error("cpus=8..2").contains("the smaller number first, as in 1..64"));
+        assert!(error("cpus=1/").contains("`` is not a value of cpus"));
         assert!(error("cpu=epyc").contains("expected off, epyc-6.18"), "{}", error("cpu=epyc"));
         assert!(error("worker_frist=4").contains("did you mean `worker_first`?"));
         assert!(error("worker_first=120").contains("expected a number from 0 to 100"));

@@ -78,6 +78,7 @@ impl Stage {
         scene: &Scene,
         files: &dyn Files,
     ) -> Result<Stage, Error> {
+        scene.host.is_one()?;
         let DiskWords { said, told } = stack_found::in_words(disk_name, &workload, scene, files)?;
         let asked = disks::asked(&said, &workload)?;
         let Laid { leaves, volumes, places, shown, above } = stack::laid(&asked, &workload, scene, files)?;

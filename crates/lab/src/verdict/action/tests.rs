@@ -75,6 +75,7 @@ fn scheduler(name: &'static str, jobs: Vec<JobMeasure>) -> Measured {
         memory: None,
         cpu: None,
         capped: None,
+        cost_rates: Vec::new(),
         totals: Dir::BOTH.map(|dir| (dir, total())),
         companies: Vec::new(),
         finished: false,

@@ -1,0 +1,65 @@
+//! `compare --host cpus=1..64`: curves over the number of processors.
+
+fn printed(arguments: &[&str]) -> (Option<i32>, String, String) {
+    let output = crate::printed::printed(arguments, 120);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    (output.status.code(), text(output.stdout), text(output.stderr))
+}
+
+const LOAD: [&str; 12] = [
+    "compare",
+    "--name=a",
+    "--rw=randread",
+    "--filename=/dev/nvme0n1",
+    "--size=64m",
+    "--numjobs=8",
+    "--iodepth=32",
+    "--ioengine=libaio",
+    "--direct=1",
+    "--time_based",
+    "--runtime=60",
+    "--disk=null",
+];
+const RUNS: [&str; 8] = ["--elevators", "none,mq-deadline", "--seeds", "1", "--time", "3ms", "--starts", "as-said"];
+
+fn curves(more: &[&str]) -> (Option<i32>, String, String) {
+    printed(&[&LOAD[..], &RUNS, more].concat())
+}
+
+#[test]
+fn none_grows_with_the_processors_and_one_lock_ends_mq_deadline() {
+    let (code, rows, said) = curves(&["--host", "cpus=1/2/8,cpu=icpe-10core", "--csv"]);
+    assert_eq!(code, Some(0), "{said}");
+    let iops = |cpus: &str, scheduler: &str| -> f64 {
+        let of = |line: &&str| line.split(',').collect::<Vec<_>>()[2..4] == [cpus, scheduler];
+        rows.lines().find(of).unwrap_or_else(|| panic!("{rows}")).split(',').nth(5).unwrap().parse().unwrap()
+    };
+    assert_eq!(rows.lines().count(), 1 + 3 * 2, "{rows}");
+    assert!(iops("8", "none") > 6.0 * iops("1", "none"), "{rows}");
+    assert!(iops("8", "mq-deadline") < 2.5 * iops("1", "mq-deadline"), "{rows}");
+    let (code, text, _) = curves(&["--host", "cpus=1..8,cpu=icpe-10core"]);
+    assert_eq!(code, Some(0));
+    for words in ["I/Os a second", "processor seconds per 100,000 I/Os", "busiest lock is held", "still growing"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    let lock = text.lines().find(|line| line.starts_with("mq-deadline: ")).unwrap_or_else(|| panic!("{text}"));
+    assert!(lock.contains("at most a twentieth more"), "{text}");
+}
+
+#[test]
+fn one_host_is_asked_for_where_curves_have_no_place() {
+    for (more, words) in [
+        (&["--json"][..], "--json: --host with several numbers of processors prints curves"),
+        (&["--until-sure"], "--until-sure: --host with several numbers"),
+    ] {
+        let (code, _, said) = curves(&[&["--host", "cpus=1..4"][..], more].concat());
+        assert!(code == Some(2) && said.contains(words), "{said}");
+    }
+    let (code, _, said) = curves(&["--host", "cpus=1..4,cpu=off"]);
+    assert!(code == Some(2) && said.contains("cpu=off has none"), "{said}");
+    let simulate = ["simulate", "dd:size=1m", "--disk", "null", "--host", "cpus=1..4"];
+    let (code, _, said) = printed(&simulate);
+    assert!(code == Some(2) && said.contains("expected one number of processors"), "{said}");
+    let (code, _, said) = printed(&[&simulate[..5], &["cpus=0..4"]].concat());
+    assert!(code == Some(2) && said.contains("`0` is not a value of cpus: expected a number from 1 to 64"), "{said}");
+}
