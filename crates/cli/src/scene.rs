@@ -76,10 +76,11 @@ pub(crate) struct SceneArguments {
     pub(crate) wbt_lat_usec: Option<u64>,
     /// The host: its memory, for buffered I/O, as in memory=1g,dirty_ratio=20 (`blksched list host` shows all), and
     /// of one of several disks, as in sdb:max_bytes=64m,sdb:strict_limit=1; its processors, as in cpus=8 (for
-    /// `compare` also several numbers: cpus=1..64, cpus=1/4/10), and what I/O costs them under 6.x: cpu=off, a preset (`blksched list cpu`), a TOML file; dispatch=submitter, worker or
-    /// charged, who dispatches under a scheduler; nr_hw_queues=8, how many hardware queues an NVMe drive has, each
-    /// with its own tags; and of 100 completions, after how many the I/O's owner or the kernel's worker runs first:
-    /// owner_first=60, worker_first=76 (docs/host.md)
+    /// `compare` also several numbers: cpus=1..64, cpus=1/4/10), and what I/O costs them under 6.x: cpu=off, a preset
+    /// (`blksched list cpu`), a TOML file; dispatch=submitter, worker or charged, who dispatches under a scheduler;
+    /// nr_hw_queues=8, how many hardware queues an NVMe drive has, each with its own tags; and of 100 completions,
+    /// after how many the I/O's owner or the kernel's worker runs first: owner_first=60, worker_first=76
+    /// (docs/host.md)
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = host, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,

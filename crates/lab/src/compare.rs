@@ -56,7 +56,7 @@ pub struct Compared {
     /// What each knob that a search changed is worth.
     pub worth: Vec<KnobWorth>,
     /// What Kyber's targets do, if its knobs were searched.
-    pub targets: Option<KyberTargets>,
+    pub kyber: Option<KyberTargets>,
     /// The settings in force around each scheduler.
     pub used: Vec<(String, Trial)>,
     /// A trace's recorded figures beside the simulated ones.
@@ -112,8 +112,7 @@ impl Comparison {
         let (stage, no_logs) = stage.without_logs();
         let (stage, joined) = stage.by_section();
         let mut contenders = self.contenders(&stage, catalogue)?;
-        let length = stage.settled(stage.length(scene, &contenders[0], self.effort)?, scene, &contenders);
-        let length = self.settling(length, stage.plan.phases());
+        let length = self.length(&stage, &contenders)?;
         let tuned = self.tuned((&stage, length), catalogue, watch)?;
         let (first, seeds) = self.held_back(tuned.as_ref(), &mut contenders);
         let long = LongRuns::of(self, (&stage, length), &contenders, (first, seeds), watch)?;
@@ -123,8 +122,7 @@ impl Comparison {
         runs.until_sure(&goal)?;
         let measured = runs.measured();
         let contrasts = contrast::contrasts(&measured, runs.looks);
-        let targets = tuned.as_ref().map(|it| KyberTargets::of(self, (&stage, limit), &it.contenders[0], watch));
-        let targets = targets.transpose()?.flatten();
+        let kyber = self.kyber(&stage, tuned.as_ref(), limit, watch)?;
         let worth = self.worth(&stage, tuned.as_ref().zip(measured.get(1)), &goal, limit)?;
         let action = action::choose(&measured, &contrasts, goal.clone(), runs.looks);
         let action = action.map(|action| action.in_runs_of(limit, runs.seen()).within(self.max_price).at_rest());
@@ -178,19 +176,25 @@ impl Comparison {
         };
         let used = contenders.iter().map(|one| (one.name.clone(), stage.trial(scene, one, limit))).collect();
         let comparison = self.clone();
-        Ok(Compared {
-            comparison,
-            stage,
-            lasting,
-            first,
-            contenders,
-            measured,
-            verdict,
-            worth,
-            targets,
-            used,
-            recorded,
-        })
+        Ok(Compared { comparison, stage, lasting, first, contenders, measured, verdict, worth, kyber, used, recorded })
+    }
+
+    /// How long runs are, and how much of them is warm-up.
+    fn length(&self, stage: &Stage, contenders: &[Contender]) -> Result<Length, Error> {
+        let length = stage.length(&self.scene, &contenders[0], self.effort)?;
+        Ok(self.settling(stage.settled(length, &self.scene, contenders), stage.plan.phases()))
+    }
+
+    /// What Kyber's targets do, if it was searched.
+    fn kyber(
+        &self,
+        stage: &Stage,
+        tuned: Option<&Tuned>,
+        limit: Span,
+        watch: &dyn Watch,
+    ) -> Result<Option<KyberTargets>, Error> {
+        let of = |tuned: &Tuned| KyberTargets::of(self, (stage, limit), &tuned.contenders[0], watch);
+        Ok(tuned.map(of).transpose()?.flatten())
     }
 
     /// The search for a scheduler's best knobs in runs of this length, if it was asked for.

@@ -36,6 +36,26 @@ fn asked(text: &str, seeds: u32) -> Comparison {
 }
 
 #[test]
+fn what_settles_is_left_out_beside_the_time_that_was_asked_for_and_a_clock_tells_when_it_came_to_rest() {
+    let qos = "enable=1 ctrl=user rpct=95.00 rlat=1 min=20.00 max=100.00";
+    let files = format!("cgroup=a\n; blksched: cgroup_files=io.weight: 100, io.cost.qos: {qos}\n");
+    let text = "[a]\nrw=randread\nbs=4k\nsize=1g\ndirect=1\nioengine=libaio\niodepth=32\ntime_based\nruntime=1h\n";
+    let text = text.to_owned() + &files;
+    let question = |settle| {
+        let elevators = vec!["none+io.cost".to_owned()];
+        let compared = Comparison { elevators, settle, ..asked(&text, 1) }.answer().unwrap();
+        let clock = compared.verdict.remarks.iter().find(|remark| remark.contains("(vrate)")).cloned();
+        let reads = compared.measured[0].jobs[0].work(Work::Read).expect("it reads").iops.mean();
+        (compared.lasting.length, clock.expect("its clock slows down"), reads)
+    };
+    let (usual, moving, on_the_way) = question(None);
+    let (length, at_rest, at_the_end) = question(some_time("8s").ok());
+    assert_eq!((length.warm_up, length.limit), (some_time("8s").unwrap(), usual.limit + length.warm_up));
+    assert!(moving.contains("when counting began") && at_rest.contains("was at rest"), "{moving}; {at_rest}");
+    assert!(on_the_way > 1.1 * at_the_end, "{on_the_way} and {at_the_end} a second");
+}
+
+#[test]
 fn a_job_as_text_and_a_disks_name_come_back_as_what_to_use_and_for_which_price() {
     let compared = asked(JOBS, 5).answer().unwrap();
     let verdict = &compared.verdict;

@@ -9,7 +9,7 @@ use blksched_measure::{Cell, Column, Quantity, Table};
 
 /// All of them that the comparison has.
 pub(super) fn tables(compared: &Compared) -> impl Iterator<Item = Table> {
-    let targets = compared.targets.as_ref().map(targets);
+    let targets = compared.kyber.as_ref().map(targets);
     worth(&compared.worth).into_iter().chain(targets).chain(compared.recorded.as_ref().map(recorded))
 }
 
@@ -43,8 +43,9 @@ pub(super) fn targets(targets: &KyberTargets) -> Table {
     let taken: Vec<String> = [in_device(0, "read"), in_device(1, "write")].into_iter().flatten().collect();
     let present = present.map_or_else(String::new, |nth| format!("; row {nth} is in force"));
     table.note(format!(
-        "read_lat_nsec and write_lat_nsec, one run each{present}; {}; of ICPE'24's tables 2 to 4 the effect of a target \
-         on means and rates is predicted in most rows, p99 in none (docs/processors.md)",
+        "read_lat_nsec and write_lat_nsec, one run each{present}; {}; checked against ICPE'24's tables: the direction \
+         of the effect on a reader right in 21 of 21 pairs, its size within 20 % in 42 of 103 figures, p99 never \
+         (docs/processors.md)",
         taken.join(", ")
     ));
     table

@@ -136,7 +136,7 @@ pub(crate) fn text(compared: &Compared) -> String {
             all.iter().map(|contrast| contrast_of(here, contrast))
         }).collect::<Vec<_>>(),
         "worth": extra::worth(&compared.worth).as_ref().map(Table::json),
-        "targets": compared.targets.as_ref().map(|targets| extra::targets(targets).json()),
+        "targets": compared.kyber.as_ref().map(|targets| extra::targets(targets).json()),
         "recorded": compared.recorded.as_ref().map(|beside| extra::recorded(beside).json()),
         "unranked": verdict.unranked,
         "validation": validation::json(&verdict.validation),

@@ -80,8 +80,8 @@ fn unheard(contenders: &[Contender], plan: &Plan) -> Vec<String> {
     let flushed = names(&|job| job.is_buffered && job.character.writes);
     if !flushed.is_empty() {
         notes.push(format!(
-            "the I/O priority of {flushed} does not reach the disk with buffered writes: the flusher sends them in its own \
-             name; direct=1 or a group's weight does"
+            "the I/O priority of {flushed} does not reach the disk with buffered writes: the flusher sends them in its \
+             own name; direct=1 or a group's weight does"
         ));
     }
     let deaf: Vec<&str> = contenders

@@ -40,8 +40,8 @@ fn predicted(row: &Row<'_>, preset: &str) -> f64 {
     const MS: u64 = 20;
     let [engine, depth, processes, rw] = row.job;
     let text = format!(
-        "[a]\nfilename=/dev/nvme0n1\nsize=64m\ndirect=1\nbs=4k\nioengine={engine}\niodepth={depth}\nnumjobs={processes}\n\
-         rw={rw}\ntime_based\nruntime=60\n"
+        "[a]\nfilename=/dev/nvme0n1\nsize=64m\ndirect=1\nbs=4k\nioengine={engine}\niodepth={depth}\n\
+         numjobs={processes}\nrw={rw}\ntime_based\nruntime=60\n"
     );
     let disk = blksched_disks::load("null").unwrap();
     let trial = Trial {

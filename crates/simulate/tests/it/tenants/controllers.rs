@@ -187,6 +187,30 @@ fn io_cost_qos_slows_the_clock_while_targets_are_missed_and_no_further_than_min(
     assert!((bound / 500.0 - 1.0).abs() <= 0.12, "{bound} a second: a target that nobody keeps leaves `min`, 500");
 }
 
+/// A clock that is at its target already gives the target's rate from the first second on; one that comes from its
+/// model's rate needs longer.
+#[test]
+fn io_costs_clock_begins_where_earlier_settings_left_it_and_tells_its_way() {
+    let run_from = |vrate: &str| {
+        let qos = "enable=1 ctrl=user rpct=95.00 rlat=1 min=40.00 max=100.00";
+        let files = format!("cgroup_files=io.cost.qos: {qos}{vrate}");
+        let found = run(DEEP, "none+io.cost", &format!("{READERS}[a]\ncgroup=a\niodepth=64\n{files}\n"), 4);
+        (ios(&found)[0] / 4.0, found.cost_rates)
+    };
+    let ((usual, from_all), (low, from_min)) = (run_from(""), run_from(", io.cost.vrate: 40.00"));
+    assert!((low / 500.0 - 1.0).abs() <= 0.1, "{low} of 500 a second");
+    assert!(usual > 1.1 * low, "{usual} a second on the way down, {low} at its end");
+    assert_eq!((from_all[0].1, from_min.len(), from_min[0].1), (1.0, 1, 0.4), "{from_min:?}");
+    assert!(from_all.is_sorted_by_key(|(since, _)| *since) && from_all.len() <= 257);
+    let (_, last) = from_all[from_all.len() - 1];
+    assert!((last - 0.4).abs() < 0.01, "{from_all:?}");
+    assert!(run(DEEP, "none", &format!("{READERS}[a]\n"), 1).cost_rates.is_empty());
+    let parsed = |file: &str, text: &str| blksched::cgroup::files::parse(file, text).map_err(|error| error.to_string());
+    assert!(parsed("io.cost.vrate", "150").is_ok());
+    assert!(parsed("io.cost.vrate", "fast").unwrap_err().contains("expected a percentage from 0 to 10000"));
+    assert!(parsed("io.cost.vrte", "50").unwrap_err().ends_with("did you mean `io.cost.vrate`?"));
+}
+
 #[test]
 fn io_weight_counts_whether_it_was_written_before_io_cost_was_switched_on_or_after() {
     let jobs = |last: &str| format!("{READERS}[a]\ncgroup=a\n[b]\ncgroup=b\ncgroup_files=io.weight: 300{last}\n");
