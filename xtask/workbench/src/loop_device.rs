@@ -12,20 +12,45 @@ use crate::shell;
 pub struct LoopDevice {
     path: PathBuf,
     queue: PathBuf,
+    /// Its number, if it was made for us and goes with us.
+    made: Option<u32>,
 }
+
+/// loop(4): the numbers of the requests `LOOP_CTL_ADD` and `LOOP_CTL_REMOVE`.
+const ADD: u32 = 0x4c80;
+const REMOVE: u32 = 0x4c81;
+/// Devices that we make have numbers from this on: `losetup --find` takes the lowest.
+const OUR_NUMBERS: core::ops::Range<u32> = 40..200;
 
 impl LoopDevice {
     /// A free loop device over `file`.
     pub fn over(file: PathBuf) -> Result<LoopDevice> {
-        let mut losetup = Command::new("losetup");
-        losetup.args(["--find", "--show", "--direct-io=on"]).arg(&file);
-        let made = shell::capture(losetup)?;
-        if !made.good {
-            bail!("losetup: {}", made.output.trim());
+        LoopDevice::attached(&file, "--find", None)
+    }
+
+    /// A loop device that did not exist before. The kernel keeps what it learned of a device's rate of writing while
+    /// other files are attached to it; of this one it knows nothing.
+    pub fn new_over(file: &Path) -> Result<LoopDevice> {
+        let is_unused = |number: &u32| !Path::new("/sys/block").join(format!("loop{number}")).exists();
+        let number = OUR_NUMBERS.into_iter().find(is_unused).context("no loop device is left")?;
+        control(ADD, number)?;
+        let made = LoopDevice::attached(file, &format!("/dev/loop{number}"), Some(number));
+        if made.is_err() {
+            control(REMOVE, number)?;
         }
-        let path = PathBuf::from(made.output.lines().last().unwrap_or_default().trim());
+        made
+    }
+
+    fn attached(file: &Path, which: &str, made: Option<u32>) -> Result<LoopDevice> {
+        let mut losetup = Command::new("losetup");
+        losetup.args(["--show", "--direct-io=on", which]).arg(file);
+        let done = shell::capture(losetup)?;
+        if !done.good {
+            bail!("losetup: {}", done.output.trim());
+        }
+        let path = PathBuf::from(done.output.lines().last().unwrap_or_default().trim());
         let name = path.file_name().context("losetup names the device")?.to_owned();
-        let device = LoopDevice { path, queue: Path::new("/sys/block").join(name).join("queue") };
+        let device = LoopDevice { path, queue: Path::new("/sys/block").join(name).join("queue"), made };
         device.all_tags()?;
         Ok(device)
     }
@@ -105,5 +130,35 @@ impl Drop for LoopDevice {
         if !shell::capture(losetup).is_ok_and(|done| done.good) {
             eprintln!("{} stays attached: losetup --detach {}", self.path.display(), self.path.display());
         }
+        if let Some(number) = self.made
+            && let Err(error) = removed(number)
+        {
+            eprintln!("{} stays: {error:#}", self.path.display());
+        }
     }
+}
+
+/// Removes a device, which is busy for an instant after it was detached.
+fn removed(number: u32) -> Result<()> {
+    let mut tried = control(REMOVE, number);
+    for _ in 0..20 {
+        if tried.is_ok() {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        tried = control(REMOVE, number);
+    }
+    tried
+}
+
+/// Adds or removes a device.
+fn control(request: u32, number: u32) -> Result<()> {
+    let code = format!("import fcntl\nfcntl.ioctl(open('/dev/loop-control', 'rb+', 0), {request}, {number})");
+    let mut python = Command::new("python3");
+    python.args(["-c", &code]);
+    let done = shell::capture(python)?;
+    if !done.good {
+        bail!("/dev/loop-control, {request:#x} of {number}: {}", done.output.lines().last().unwrap_or_default());
+    }
+    Ok(())
 }
