@@ -61,8 +61,10 @@ fn mistakes_are_told_with_their_place() {
     assert!(few.contains(":1:10: 1 member: expected 2 to 64"), "{few}");
     let unknown = error("md-raid0:2xnvme-sdd");
     assert!(unknown.contains("did you mean `nvme-ssd`?"), "{unknown}");
-    let refused = error("md-raid5:3xssd");
-    assert!(refused.contains("md-raid5 is not modelled"), "{refused}");
+    let refused = error("md-raid4:3xssd");
+    assert!(refused.contains("md-raid4 is not modelled"), "{refused}");
+    let resync = error("md-raid5:3xssd,resync");
+    assert!(resync.contains("md-raid5:3xssd,resync:1:16: resync is not modelled: it reads all members"), "{resync}");
     let unused = error("md0=md-raid0:sda+sdb,sda=ssd,sdb=ssd,sdc=ssd");
     assert!(unused.contains("no job uses `sdc`"), "{unused}");
     let jobs = format!("{JOBS}[raw]\nfilename=/dev/sda\nrw=read\n");
@@ -231,6 +233,20 @@ fn devices_of_this_machine_are_stacked_as_they_are_here() {
     assert_eq!(of(files, "md0").unwrap().1, "sda sdb");
     let by_link = JOBS.replace("/dev/md0p1", "/dev/md0").replace("/dev/md0", "/dev/disk/by-id/array");
     assert_eq!(of(&by_link, "auto").unwrap().0, "disk/by-id/array=md-raid1:sda+sdb");
+    let beside = format!("{JOBS}[other]\nfilename=/dev/sdc\nrw=randread\n");
+    for disk in ["md0,sdc=hdd-7200", "sdc=hdd-7200"] {
+        let (on, names, _) = of(&beside, disk).unwrap();
+        assert_eq!((on.as_str(), names.as_str()), ("md0=md-raid1:sda+sdb, sdc=hdd-7200", "sda sdb sdc"), "{disk}");
+    }
+    let (_, _, notes) = of(JOBS, "md0,sda=raid5:3xhdd-7200,failed=1").unwrap();
+    assert!(notes.contains("--disk md0=md-raid1:sda+sdb,sdb=sdb,sda=raid5:3xhdd-7200,failed=1"), "{notes}");
+    let missing = of(JOBS, "md0,md9").unwrap_err();
+    assert!(missing.contains("nothing is stacked on this machine: md9: expected jobs"), "{missing}");
+    let bound = of(JOBS, "md0=ssd").unwrap_err();
+    assert!(
+        bound.contains("nothing is stacked on this machine: the load names no device that --disk does not"),
+        "{bound}"
+    );
     let nothing = of(files, "auto").unwrap_err();
     assert!(
         nothing.contains("--stack auto: nothing is stacked on this machine: the load names no device"),

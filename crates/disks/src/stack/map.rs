@@ -4,7 +4,9 @@
 //! **Rule**: linear devices lie one behind the other. Striped ones distribute chunks in turn; under md members may
 //! differ in length, and once the shortest is full, the others go on without it (md(4)). A mirror has everything on
 //! every member. RAID 10 in its "near" layout has the two copies of a chunk one behind the other among the members'
-//! chunks, so that any number of members will do (md(4)).
+//! chunks, so that any number of members will do (md(4)). RAID 5 and 6 have a row of chunks on all members, with one or
+//! two of parity, which move one member back with each row; the data begins behind them ("left-symmetric", what
+//! mdadm(8) makes).
 
 /// How the sectors of a stacked device lie on its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,16 @@ pub enum StackLayout {
         /// A chunk's length.
         chunk: u64,
     },
+    /// A chunk of each row is parity: md RAID 5, left-symmetric.
+    Raid5 {
+        /// A chunk's length.
+        chunk: u64,
+    },
+    /// Two of each row are: md RAID 6, left-symmetric.
+    Raid6 {
+        /// A chunk's length.
+        chunk: u64,
+    },
 }
 
 impl StackLayout {
@@ -41,6 +53,17 @@ impl StackLayout {
         match self {
             StackLayout::Linear | StackLayout::Behind { .. } | StackLayout::Striped { .. } => 1,
             StackLayout::Raid0 { .. } | StackLayout::Raid1 | StackLayout::Raid10 { .. } => 2,
+            StackLayout::Raid5 { .. } => 3,
+            StackLayout::Raid6 { .. } => 4,
+        }
+    }
+
+    /// How many chunks of each row are parity.
+    pub fn parities(self) -> u32 {
+        match self {
+            StackLayout::Raid5 { .. } => 1,
+            StackLayout::Raid6 { .. } => 2,
+            _ => 0,
         }
     }
 
@@ -115,6 +138,10 @@ impl StackMap {
                 let end = least / chunk * u64::from(count) / 2 * chunk;
                 vec![StackZone { first: 0, end, at: 0, members: all() }]
             }
+            StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk } => {
+                let end = least / chunk * chunk * u64::from(count - layout.parities());
+                vec![StackZone { first: 0, end, at: 0, members: all() }]
+            }
         };
         let sectors = zones.last().map_or(0, |zone| zone.end);
         StackMap { layout, members: count, sectors, zones }
@@ -147,9 +174,11 @@ impl StackMap {
         let zone = self.zone(sector);
         match self.layout {
             StackLayout::Linear | StackLayout::Behind { .. } | StackLayout::Raid1 => zone.end - sector,
-            StackLayout::Striped { chunk } | StackLayout::Raid0 { chunk } | StackLayout::Raid10 { chunk } => {
-                chunk - (sector - zone.first) % chunk
-            }
+            StackLayout::Striped { chunk }
+            | StackLayout::Raid0 { chunk }
+            | StackLayout::Raid10 { chunk }
+            | StackLayout::Raid5 { chunk }
+            | StackLayout::Raid6 { chunk } => chunk - (sector - zone.first) % chunk,
         }
     }
 
@@ -175,7 +204,22 @@ impl StackMap {
                 let (nth, low) = (2 * (within / chunk) + u64::from(copy), within % chunk);
                 MemberPlace { member: (nth % wide) as u32, sector: nth / wide * chunk + low }
             }
+            StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk } => {
+                let (nth, low) = (within / chunk, within % chunk);
+                let parities = u64::from(self.layout.parities());
+                let (row, column) = (nth / (wide - parities), nth % (wide - parities));
+                let member = (wide - 1 - row % wide + parities + column) % wide;
+                MemberPlace { member: member as u32, sector: row * chunk + low }
+            }
         }
+    }
+
+    /// The members that have parity at this sector of theirs, as bits.
+    pub fn parity(&self, sector: u64) -> u64 {
+        let (StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk }) = self.layout else { return 0 };
+        let wide = u64::from(self.members);
+        let first = wide - 1 - sector / chunk % wide;
+        (0..u64::from(self.layout.parities())).map(|nth| 1 << ((first + nth) % wide)).sum()
     }
 
     fn zone(&self, sector: u64) -> &StackZone {
@@ -214,7 +258,8 @@ mod tests {
 
     use super::*;
 
-    const LAYOUTS: [StackLayout; 7] = [
+    const LAYOUTS: [StackLayout; 8] = [
+        StackLayout::Raid5 { chunk: 4 },
         StackLayout::Linear,
         StackLayout::Striped { chunk: 4 },
         StackLayout::Raid0 { chunk: 4 },
@@ -275,6 +320,38 @@ mod tests {
         assert_eq!(of(StackLayout::Raid10 { chunk: 8 }, &[100, 100, 100, 100]), 192);
         assert_eq!(of(StackLayout::Raid10 { chunk: 8 }, &[80, 80, 80]), 120, "any number of members");
         assert_eq!(of(StackLayout::Behind { header: 32 }, &[100]), 68);
+    }
+
+    /// mdadm(8)'s "left-symmetric", as it is drawn everywhere: parity goes from the last member to the first, and the
+    /// data of a row begins behind it.
+    #[test]
+    fn parity_moves_back_and_data_begins_behind_it() {
+        let five = StackMap::new(StackLayout::Raid5 { chunk: 8 }, &[80; 4]);
+        let row = |map: &StackMap, row: u64, data: u64| {
+            let at = |column: u64| map.place((row * data + column) * 8, 0);
+            assert!((0..data).all(|column| at(column).sector == row * 8));
+            ((0..data).map(|column| at(column).member).collect::<Vec<_>>(), map.parity(row * 8))
+        };
+        assert_eq!(five.sectors(), 240);
+        let rows: Vec<_> = (0..5).map(|nth| row(&five, nth, 3)).collect();
+        let expected = [(vec![0, 1, 2], 8), (vec![3, 0, 1], 4), (vec![2, 3, 0], 2), (vec![1, 2, 3], 1)];
+        assert_eq!((&rows[..4], &rows[4]), (&expected[..], &expected[0]));
+        let six = StackMap::new(StackLayout::Raid6 { chunk: 8 }, &[80; 4]);
+        let rows: Vec<_> = (0..4).map(|nth| row(&six, nth, 2)).collect();
+        assert_eq!(rows, [(vec![1, 2], 9), (vec![0, 1], 12), (vec![3, 0], 6), (vec![2, 3], 3)]);
+    }
+
+    #[test]
+    fn parity_is_where_no_data_is() {
+        for layout in [StackLayout::Raid5 { chunk: 8 }, StackLayout::Raid6 { chunk: 16 }] {
+            let map = StackMap::new(layout, &[96, 96, 100, 96, 120]);
+            assert!((0..map.sectors()).all(|sector| {
+                let MemberPlace { member, sector } = map.place(sector, 0);
+                let parity = map.parity(sector);
+                parity.count_ones() == layout.parities() && parity >> member & 1 == 0
+            }));
+        }
+        assert_eq!(StackMap::new(StackLayout::Raid1, &[80; 4]).parity(8), 0);
     }
 
     /// md(4)'s words about the near layout: the copies of a block are at similar offsets of different devices.

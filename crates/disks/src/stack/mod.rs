@@ -2,24 +2,27 @@
 //!
 //! **Rule** A [`Volume`] is a machine without a clock: bios go in, bios for its members and completions come out, each
 //! told the time. Each member has a queue of its own, with its scheduler; the volume has none, as md and device mapper
-//! have none in the kernel. The arithmetic is in `map.rs`, dm-crypt's work in `crypt.rs`, the words in `words.rs`.
+//! have none in the kernel. The arithmetic is in `map.rs`, dm-crypt's work in `crypt.rs`, that of md RAID 5 and 6 in
+//! `parity.rs`, the words in `words.rs`.
 //! **Origin** Documentation only: the kernel's `admin-guide/md.rst`, `admin-guide/device-mapper/{linear,striped,
 //! dm-crypt}.rst` and `block/writeback_cache_control.rst`, md(4), and the message of the commit that added
 //! `no_read_workqueue` (39d42fa96ba1, 2020).
-//! **Left out** Resync, recovery, write-intent bitmaps, failed members, md RAID 4, 5 and 6, snapshots, thin volumes,
-//! caches (bcache, dm-cache) and zoned disks: [`NOT_MODELLED`] says what is wrong with each.
+//! **Left out** Resync, recovery, write-intent bitmaps, failed members, md RAID 4, snapshots, thin volumes, caches
+//! (bcache, dm-cache) and zoned disks: [`NOT_MODELLED`] and [`NO_SETTINGS`] say what is wrong with each.
 
 mod crypt;
 mod file;
 mod map;
 mod not_modelled;
+mod parity;
 mod volume;
 mod words;
 
 pub use crypt::CryptSpec;
 pub use file::stack_file;
 pub use map::{MemberPlace, StackLayout, StackMap};
-pub use not_modelled::NOT_MODELLED;
+pub use not_modelled::{NO_SETTINGS, NOT_MODELLED};
+pub use parity::ParitySpec;
 pub use volume::{Below, Volume};
 pub use words::{StackWord, StackedWord, stack_word};
 
@@ -32,6 +35,8 @@ pub struct StackSpec {
     pub layout: StackLayout,
     /// What dm-crypt does with each bio; `None` for other devices.
     pub crypt: Option<CryptSpec>,
+    /// What md's thread has for parity; `None` for other devices.
+    pub parity: Option<ParitySpec>,
     /// Whether the members' bios have the priority of the bio above.
     pub keeps_priority: bool,
 }
@@ -42,7 +47,8 @@ const PAGE: u64 = 8;
 impl StackSpec {
     /// A device of this layout that encrypts nothing.
     pub fn of(layout: StackLayout) -> StackSpec {
-        StackSpec { layout, crypt: None, keeps_priority: true }
+        let parity = (layout.parities() > 0).then(ParitySpec::default);
+        StackSpec { layout, crypt: None, parity, keeps_priority: true }
     }
 
     /// The device above members of these lengths \[512-byte sectors\]. It ends with a whole page, so that nothing that

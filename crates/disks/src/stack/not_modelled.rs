@@ -1,21 +1,11 @@
 //! **What for**: stacked devices that are refused, each with what would be wrong with taking it for something else.
 
 /// The first word of a description, and why there is no such device here.
-pub const NOT_MODELLED: [(&str, &str); 9] = [
+pub const NOT_MODELLED: [(&str, &str); 7] = [
     (
         "md-raid4",
-        "md's stripe cache, its reading before parity is written, and its threads; raid5:… is a controller's array, \
-         with one scheduler in front of it instead of one for each member",
-    ),
-    (
-        "md-raid5",
-        "md's stripe cache, its reading before parity is written, and its threads; raid5:… is a controller's array, \
-         with one scheduler in front of it instead of one for each member",
-    ),
-    (
-        "md-raid6",
-        "md's stripe cache, its reading before parity is written, and its threads; raid6:… is a controller's array, \
-         with one scheduler in front of it instead of one for each member",
+        "that one member has all parity and is written with every write; md-raid5:… spreads it over all, and raid5:… is \
+         a controller's array, with one scheduler in front of it instead of one for each member",
     ),
     (
         "bcache",
@@ -39,4 +29,14 @@ pub const NOT_MODELLED: [(&str, &str); 9] = [
         "the drive's own cache of writes and the seconds in which it is emptied; an ordinary disk writes on at its \
          speed",
     ),
+];
+
+/// What md does or has that no device here has, and why that matters.
+pub const NO_SETTINGS: [(&str, &str); 6] = [
+    ("resync", "it reads all members in turn, as fast as sync_speed_max lets it: everything else is slower meanwhile"),
+    ("recovery", "it reads all members and writes one, as fast as sync_speed_max lets it: everything else is slower"),
+    ("rebuild", "it reads all members and writes one, as fast as sync_speed_max lets it: everything else is slower"),
+    ("failed", "what is on a failed member is read from all others: reads of an array that lacks one cost more"),
+    ("bitmap", "first writes to a region wait for a write of the bitmap: few large regions hide it, small ones do not"),
+    ("journal", "every write goes to the journal's device first, and is complete there (raid5-cache)"),
 ];

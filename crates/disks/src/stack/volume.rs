@@ -6,14 +6,16 @@
 //! it (REQ_PREFLUSH) waits for one of every member and then goes without asking; REQ_FUA stays with every part
 //! (`block/writeback_cache_control.rst`). Group, hints and submitter stay; the priority does unless it was said
 //! otherwise. dm-crypt's thread submits in its own name, and so does whoever sends data on behind a flush: an interrupt
-//! has ended the flush, and the process may be anywhere by then.
+//! has ended the flush, and the process may be anywhere by then. md RAID 5 and 6 write by stripes (`parity.rs`); what
+//! is read is read where it is, in its submitter's name.
 //! **Left out** A part that fails fails the bio, also on a mirror.
 
 use blksched::{Bio, Durability, Instant, Op, Priority, Sector, SubmitterId, Tag};
 
-use super::StackSpec;
 use super::crypt::{CryptDone, CryptQueues, CryptWork, Slot};
 use super::map::{MemberPlace, StackMap};
+use super::parity::{PageWrite, StripeCache, StripeDone};
+use super::{PAGE, StackSpec};
 
 /// What comes out of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +71,7 @@ pub struct Volume {
     map: StackMap,
     keeps_priority: bool,
     crypt: Option<CryptQueues>,
+    stripes: Option<StripeCache>,
     has_discards: bool,
     /// The number in whose name its threads submit.
     thread: SubmitterId,
@@ -86,7 +89,9 @@ impl Volume {
             map: spec.above(members),
             keeps_priority: spec.keeps_priority,
             crypt: spec.crypt.map(|crypt| CryptQueues::new(crypt, processors)),
-            has_discards: spec.crypt.is_none_or(|crypt| crypt.allow_discards),
+            stripes: spec.parity.map(|parity| StripeCache::new(parity, members.len() as u32)),
+            // md lets discards through to parity only if it is told that members return zeros afterwards.
+            has_discards: spec.crypt.is_none_or(|crypt| crypt.allow_discards) && spec.parity.is_none(),
             thread,
             parents: Vec::new(),
             free: Vec::new(),
@@ -132,6 +137,9 @@ impl Volume {
     /// # Panics
     /// If it has no such part.
     pub fn done(&mut self, now: Instant, part: Tag, failed: bool, out: &mut Vec<Below>) {
+        if let (Some(row), Some(stripes)) = (row_of(part), &mut self.stripes) {
+            return stripes.done(now, row, failed);
+        }
         let (slot, member) = parted(part);
         self.members[member as usize].parts -= 1;
         let parent = self.parent(slot);
@@ -155,16 +163,24 @@ impl Volume {
 
     /// The tag of the bio that this is a part of.
     pub fn whole(&self, part: Tag) -> Tag {
-        self.parents[parted(part).0 as usize].as_ref().expect("it has this part").bio.tag
+        let slot = match (row_of(part), &self.stripes) {
+            (Some(row), Some(stripes)) => stripes.waits(row),
+            _ => parted(part).0,
+        };
+        self.parents[slot as usize].as_ref().expect("it has this part").bio.tag
     }
 
     /// When [`Volume::elapse`] is due.
     pub fn next(&self) -> Option<Instant> {
-        self.crypt.as_ref().and_then(CryptQueues::next)
+        let crypt = self.crypt.as_ref().and_then(CryptQueues::next);
+        crypt.or_else(|| self.stripes.as_ref().and_then(StripeCache::next))
     }
 
     /// Does what is due.
     pub fn elapse(&mut self, now: Instant, out: &mut Vec<Below>) {
+        if self.stripes.is_some() {
+            return self.elapse_stripes(now, out);
+        }
         let Some(crypt) = &mut self.crypt else { return };
         let parents = &self.parents;
         let sector = |slot: Slot| parents[slot as usize].as_ref().map_or(0, |parent| parent.bio.start.0);
@@ -206,8 +222,50 @@ impl Volume {
         let is_write = self.parent(slot).bio.op == Op::Write;
         if is_write && self.crypt.is_some() {
             self.encrypts(now, slot, CryptWork::Encrypt);
+        } else if is_write && self.stripes.is_some() {
+            self.to_stripes(now, slot);
         } else {
             self.send(slot, out);
+        }
+    }
+
+    /// Each page of a write goes to its stripe.
+    fn to_stripes(&mut self, now: Instant, slot: Slot) {
+        let Parent { bio, .. } = *self.parent(slot);
+        let (mut at, end, fua) = (bio.start.0, bio.end().0, bio.durability.fua);
+        let (mut pages, stripes) = (0, self.stripes.as_mut().expect("it has parity"));
+        while at < end {
+            let until = (at / PAGE * PAGE + PAGE).min(end);
+            let MemberPlace { member, sector } = self.map.place(at, 0);
+            let is_whole = until - at == PAGE;
+            let parity = self.map.parity(sector);
+            stripes.join(now, PageWrite { slot, row: sector / PAGE, member, parity, is_whole, fua });
+            (at, pages) = (until, pages + 1);
+        }
+        self.parent(slot).left = pages;
+    }
+
+    /// What md's thread does, it does in its own name.
+    fn elapse_stripes(&mut self, now: Instant, out: &mut Vec<Below>) {
+        let mut done = Vec::new();
+        self.stripes.as_mut().expect("it has parity").elapse(now, &mut done);
+        for done in done {
+            let (row, member, op, fua) = match done {
+                StripeDone::Read { row, member } => (row, member, Op::Read, false),
+                StripeDone::Write { row, member, fua } => (row, member, Op::Write, fua),
+                StripeDone::Landed { slot, failed } => {
+                    let parent = self.parent(slot);
+                    parent.failed |= failed;
+                    parent.left -= 1;
+                    if parent.left == 0 {
+                        self.complete(slot, out);
+                    }
+                    continue;
+                }
+            };
+            let page = Bio::read(row << 16 | u64::from(member) | STRIPE, self.thread, Sector(row * PAGE), PAGE as u32);
+            let bio = Bio { op, durability: Durability { preflush: false, fua }, ..page };
+            out.push(Below::Submit { member, bio });
         }
     }
 
@@ -281,6 +339,14 @@ impl Volume {
         let bio = Bio { tag: tag(slot, member), start: Sector(sector), priority, ..model };
         out.push(Below::Submit { member, bio });
     }
+}
+
+/// A part with this bit is a page of a stripe, not of a bio.
+const STRIPE: u64 = 1 << 63;
+
+/// The stripe of this part, if it is one's.
+fn row_of(part: Tag) -> Option<u64> {
+    (part.0 & STRIPE != 0).then_some((part.0 & !STRIPE) >> 16)
 }
 
 fn tag(slot: Slot, member: u32) -> Tag {

@@ -10,7 +10,7 @@ use blksched::Span;
 use blksched_text::document::{Complaint, Source};
 use blksched_text::{nearest, units};
 
-use super::{CryptSpec, NOT_MODELLED, StackLayout, StackSpec};
+use super::{CryptSpec, NO_SETTINGS, NOT_MODELLED, ParitySpec, StackLayout, StackSpec};
 use crate::{Attached, DiskError};
 
 /// A stacked device in words.
@@ -63,18 +63,21 @@ const MOST_DISKS: u64 = 256;
 const DEEPEST: u32 = 8;
 
 /// Every kind, as it is without settings.
-const KINDS: [(&str, StackLayout); 7] = [
+const KINDS: [(&str, StackLayout); 9] = [
     ("linear", StackLayout::Linear),
     ("lvm", StackLayout::Linear),
     ("striped", StackLayout::Striped { chunk: DM_CHUNK }),
     ("md-raid0", StackLayout::Raid0 { chunk: MD_CHUNK }),
     ("md-raid1", StackLayout::Raid1),
+    ("md-raid5", StackLayout::Raid5 { chunk: MD_CHUNK }),
+    ("md-raid6", StackLayout::Raid6 { chunk: MD_CHUNK }),
     ("md-raid10", StackLayout::Raid10 { chunk: MD_CHUNK }),
     ("crypt", StackLayout::Behind { header: LUKS2_HEADER }),
 ];
 
 const OF_ALL: [&str; 1] = ["priority"];
 const OF_CHUNKS: [&str; 2] = ["chunk", "priority"];
+const OF_PARITY: [&str; 4] = ["chunk", "stripe_cache_size", "hop", "priority"];
 const OF_CRYPT: [&str; 7] =
     ["no_read_workqueue", "no_write_workqueue", "allow_discards", "encrypt", "decrypt", "hop", "priority"];
 
@@ -82,6 +85,7 @@ fn settings_of(layout: StackLayout) -> &'static [&'static str] {
     match layout {
         StackLayout::Linear | StackLayout::Raid1 => &OF_ALL,
         StackLayout::Striped { .. } | StackLayout::Raid0 { .. } | StackLayout::Raid10 { .. } => &OF_CHUNKS,
+        StackLayout::Raid5 { .. } | StackLayout::Raid6 { .. } => &OF_PARITY,
         StackLayout::Behind { .. } => &OF_CRYPT,
     }
 }
@@ -272,6 +276,7 @@ fn set(node: &mut DeviceWord, word: &str, value: &str) -> SettingTaken {
 fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'static str> {
     const SPEED: &str = "MiB/s of `cryptsetup benchmark`, as in encrypt=1500";
     const FLAG: &str = "no value: the word alone is the setting";
+    const STRIPES: core::ops::RangeInclusive<u32> = 17..=32_768;
     let speed = || value.parse::<u64>().ok().filter(|speed| (1..=1_000_000).contains(speed)).ok_or(SPEED);
     let mut crypt = CryptSpec::default();
     let crypt = spec.crypt.as_mut().unwrap_or(&mut crypt);
@@ -288,9 +293,11 @@ fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'stati
             let sectors = sectors.filter(|(sectors, rest)| *rest == 0 && CHUNKS.contains(sectors));
             let given = sectors.ok_or("a multiple of 4 KiB up to 1 GiB, as in chunk=512k")?.0;
             match &mut spec.layout {
-                StackLayout::Striped { chunk } | StackLayout::Raid0 { chunk } | StackLayout::Raid10 { chunk } => {
-                    *chunk = given
-                }
+                StackLayout::Striped { chunk }
+                | StackLayout::Raid0 { chunk }
+                | StackLayout::Raid10 { chunk }
+                | StackLayout::Raid5 { chunk }
+                | StackLayout::Raid6 { chunk } => *chunk = given,
                 StackLayout::Linear | StackLayout::Behind { .. } | StackLayout::Raid1 => {
                     unreachable!("it has no chunks")
                 }
@@ -300,7 +307,14 @@ fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'stati
         "decrypt" => crypt.decrypts = speed()?,
         "hop" => {
             let hop = value.parse::<Span>().ok().filter(|hop| *hop <= Span::from_ms(100));
-            crypt.hop = hop.ok_or("a time up to 100ms, as in hop=10us")?;
+            let hop = hop.ok_or("a time up to 100ms, as in hop=10us")?;
+            crypt.hop = hop;
+            spec.parity = spec.parity.map(|parity| ParitySpec { hop, ..parity });
+        }
+        "stripe_cache_size" => {
+            let stripes = value.parse::<u32>().ok().filter(|stripes| STRIPES.contains(stripes));
+            let stripes = stripes.ok_or("17 to 32768 stripes, as in stripe_cache_size=4096")?;
+            spec.parity = spec.parity.map(|parity| ParitySpec { stripes, ..parity });
         }
         _ if !value.is_empty() => return Err(FLAG),
         "allow_discards" => crypt.allow_discards = true,
@@ -329,6 +343,9 @@ fn belongs_to_disk(
             Ok(())
         }
         _ => {
+            if let Some((_, why)) = NO_SETTINGS.iter().find(|(name, _)| *name == word) {
+                return Err(source.complain(&(at..at), format!("{word} is not modelled: {why}")));
+            }
             known.sort_unstable();
             known.dedup();
             Err(source.unknown(&(at..at), &format!("no device here has `{word}`"), word, known))
@@ -401,7 +418,13 @@ mod tests {
             ("md-riad0:2xssd", ":1:1: no stacked device is called `md-riad0`: expected one of linear"),
             ("md-riad0:2xssd", "did you mean `md-raid0`?"),
             ("cript:ssd", "did you mean `crypt`?"),
-            ("crypt:md-raid5:3xssd", ":1:7: md-raid5 is not modelled: md's stripe cache"),
+            ("crypt:md-raid4:3xssd", ":1:7: md-raid4 is not modelled: that one member has all parity"),
+            ("md-raid5:2xssd", ":1:10: 2 members: expected 3 to 64"),
+            ("md-raid6:3xssd", ":1:10: 3 members: expected 4 to 64"),
+            ("md-raid5:3xssd,stripe_cache_size=5", ":1:16: stripe_cache_size=5: expected 17 to 32768 stripes"),
+            ("md-raid5:3xssd,stripe_cache_siz=512", "did you mean `stripe_cache_size`?"),
+            ("md-raid5:3xssd,resync", ":1:16: resync is not modelled: it reads all members in turn"),
+            ("md-raid1:2xssd,failed=1", ":1:16: failed is not modelled"),
             ("bcache:ssd+hdd-7200", ":1:1: bcache is not modelled: what is in the cache"),
             ("smr:hdd-7200", "smr is not modelled"),
             ("md-raid0:2xssd,chonk=4k", ":1:16: no device here has `chonk`: expected one of chunk, priority"),

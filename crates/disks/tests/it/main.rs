@@ -10,6 +10,7 @@ mod laws;
 mod mechanism;
 mod middleware;
 mod mutations;
+mod parity;
 mod probe;
 mod probe_traces;
 mod probe_variants;

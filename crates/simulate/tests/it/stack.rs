@@ -121,6 +121,20 @@ fn a_mirror_writes_everything_twice_and_waits_for_the_slower() {
     assert!(slow.elapsed * 2 > one.elapsed, "{:?} {:?}", slow.elapsed, one.elapsed);
 }
 
+/// md(4): a write of less than a row costs reads, of which nobody hears who writes to a mirror.
+#[test]
+fn parity_costs_reads_of_small_writes_and_none_of_large_ones() {
+    let small = "[w]\nrw=randwrite\nbs=4k\ndirect=1\nsize=1g\nnumber_ios=200\n";
+    let five = run("md-raid5:5xhdd-7200", "mq-deadline", small);
+    assert_eq!((five.finished, five.requests), (true, 800), "two reads and two writes each");
+    let ten = run("md-raid10:4xhdd-7200", "mq-deadline", small);
+    assert!(five.elapsed * 2 > ten.elapsed * 3, "{:?} {:?}", five.elapsed, ten.elapsed);
+    let large = "[w]\nrw=write\nbs=192k\ndirect=1\nsize=1g\nnumber_ios=50\n";
+    let rows = run("md-raid5:4xhdd-7200,chunk=64k", "mq-deadline", large);
+    // 50 rows of four members, in one request each.
+    assert_eq!((rows.finished, rows.requests), (true, 200));
+}
+
 /// Nothing but the way differs from the disk alone.
 #[test]
 fn a_linear_device_of_one_disk_does_as_the_disk() {
@@ -148,6 +162,8 @@ fn runs_are_the_same_again() {
                 [d]\nrw=randwrite\ndirect=1\nsync=1\nbs=64k\n";
     for word in [
         "md-raid10:4xnvme-ssd-ideal",
+        "md-raid5:3xnvme-ssd-ideal,chunk=16k",
+        "crypt:md-raid6:4xnvme-ssd-ideal,stripe_cache_size=32",
         "crypt:md-raid0:2xnvme-ssd-ideal,chunk=16k",
         "linear:md-raid1:2xnvme-ssd-ideal",
         "crypt:sata-ssd-ideal,no_read_workqueue,no_write_workqueue",
