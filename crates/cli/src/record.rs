@@ -2,6 +2,7 @@
 
 mod groups;
 pub(crate) mod machine;
+mod stacked;
 pub(crate) mod tracefs;
 
 use std::fs::{self, File};

@@ -65,6 +65,12 @@ fn slaves(blocks: &Path, name: &str) -> Vec<String> {
     all.iter().map(|member| disk(blocks, member).and_then(|path| short(&path)).unwrap_or(member.clone())).collect()
 }
 
+/// The stripe cache of an array with parity, if it is not the usual one.
+fn stripes(blocks: &Path, name: &str) -> String {
+    let stripes = said(blocks, name, "md/stripe_cache_size").filter(|stripes| stripes != "256");
+    stripes.map_or_else(String::new, |stripes| format!(",stripe_cache_size={stripes}"))
+}
+
 /// What it is, in the words of `--disk`.
 fn word(blocks: &Path, name: &str, members: &[String]) -> Result<String, String> {
     let below = members.join("+");
@@ -83,8 +89,15 @@ fn word(blocks: &Path, name: &str, members: &[String]) -> Result<String, String>
                     Err(format!("{name} is RAID 10 with layout {layout}: expected two near copies, layout 258"))
                 }
             },
-            "raid4" | "raid5" | "raid6" => Ok(format!("md-{level}:{below}{chunk}")),
-            other => Err(format!("{name} is md {other}: expected linear, raid0, raid1 or raid10")),
+            // Left-symmetric: MEMORY of md's numbers.
+            "raid5" | "raid6" => match said(blocks, name, "md/layout").as_deref() {
+                Some("2") | None => Ok(format!("md-{level}:{below}{chunk}{}", stripes(blocks, name))),
+                Some(layout) => {
+                    Err(format!("{name} is {level} with layout {layout}: expected left-symmetric, layout 2"))
+                }
+            },
+            "raid4" => Ok(format!("md-raid4:{below}{chunk}")),
+            other => Err(format!("{name} is md {other}: expected linear, raid0, raid1, raid5, raid6 or raid10")),
         };
     }
     let made_by = said(blocks, name, "dm/uuid").unwrap_or_default();
@@ -130,6 +143,7 @@ pub(crate) mod tests {
             ("md0/md/level", "raid1\n"),
             ("md1/md/level", "raid5\n"),
             ("md1/md/chunk_size", "524288\n"),
+            ("md1/md/layout", "2\n"),
             ("sda/dev", "8:0\n"),
             ("sda/sda2/partition", "2\n"),
             ("sdb/dev", "8:16\n"),
@@ -168,7 +182,7 @@ pub(crate) mod tests {
         };
         assert_eq!(of("dm-0"), Some(Ok("dm-0=crypt:md0,md0=md-raid1:sdb+sda".to_owned())));
         assert_eq!(of("dm-1"), Some(Ok("dm-1=lvm:sdc".to_owned())));
-        assert_eq!(of("md1"), Some(Ok("md1=md-raid5:sda+sdb,chunk=512k".to_owned())), "refused with its reason");
+        assert_eq!(of("md1"), Some(Ok("md1=md-raid5:sda+sdb,chunk=512k".to_owned())));
         assert_eq!((of("sda"), of("sda2"), of("sdz")), (None, None, None));
         let unknown = of("dm-2").unwrap().unwrap_err();
         assert!(unknown.contains("dm-2 is above sdc") && unknown.contains("made by mpath"), "{unknown}");

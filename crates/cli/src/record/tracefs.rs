@@ -179,7 +179,8 @@ fn description(names: &str) -> String {
              \"# priorities not recorded\" }'\n  echo '# groups at the end'\n";
     let _ = writeln!(
         text,
-        "  for d in {names}; do\n    s=/sys/block/$d; IFS=: read -r a b < $s/dev; l=\"# device $a,$b name=$d\""
+        "  for d in {names} $(below {names}); do\n    case ' {names} ' in *\" $d \"*) l=device ;; *) l=member ;; esac\n    \
+         s=/sys/block/$d; IFS=: read -r a b < $s/dev; l=\"# $l $a,$b name=$d$(stacked $d)\""
     );
     let words: Vec<String> = WORDS.iter().map(|(word, file)| format!("{word}:{file}")).collect();
     let _ = writeln!(text, "    for w in {}; do", words.join(" "));
@@ -214,6 +215,7 @@ pub(crate) fn commands(arguments: &RecordArguments) -> String {
     let _ = writeln!(text, "echo {} > $I/buffer_size_kb", u64::from(arguments.buffer) << 10);
     let names = arguments.devices.iter().map(|name| quoted(name.strip_prefix("/dev/").unwrap_or(name)));
     let names = names.collect::<Vec<_>>().join(" ");
+    text += super::stacked::SHELL;
     text += &description(&names);
     let _ = writeln!(
         text,

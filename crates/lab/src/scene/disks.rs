@@ -247,6 +247,12 @@ fn bindings<'t>(said: &'t str, used: &[String]) -> Vec<Binding<'t>> {
     all.iter().zip(ends).map(binding).collect()
 }
 
+/// The names that the text binds, as disks are called.
+pub(super) fn bound_names(said: &str, used: &[String]) -> Vec<String> {
+    let names = bindings(said, used).into_iter().flat_map(|bound| bound.names);
+    names.map(|(_, name)| disk_name(name).to_owned()).collect()
+}
+
 /// Whether this name stands as a member in a description: `fast` in `md0=md-raid1:fast+slow`.
 fn is_member_of_any(name: &str, said: &str) -> bool {
     said.split(',').any(|part| {

@@ -2,13 +2,15 @@
 //! from a file.
 //!
 //! **Rule** A recording of a stacked device is replayed on one like it, unless `--disk` says otherwise. With
-//! `--stack auto` each device that jobs name, or the one that `--disk` names, is what this machine has of that name.
+//! `--stack auto` each device that jobs name, or those that `--disk` names, are what this machine has of these names,
+//! except those that `--disk` binds to something else.
 //! `--disk array.toml` with a table `[stack]` is what stands there. Each becomes the words that the user might have
 //! said, and is told as such.
 
 use blksched_disks::stack::{stack_file, stack_word};
 use blksched_workloads::whole_disk;
 
+use super::disks::{bound_names, disk_name};
 use super::which::{BY_DEVICE, WhichDisk};
 use super::workload::Workload;
 use super::{Scene, StackFrom};
@@ -48,7 +50,7 @@ pub(super) fn in_words(
     if scene.stack == StackFrom::Words {
         return Ok(DiskWords { said, told: None });
     }
-    here(said, workload, files)
+    here(&said, workload, files)
 }
 
 /// Refuses `--stack auto` beside something else that says it.
@@ -101,37 +103,57 @@ fn recorded(workload: &Workload) -> Option<DiskWords> {
     Some(DiskWords { said, told: Some(told) })
 }
 
-/// What this machine's devices lie on.
-fn here(said: String, workload: &Workload, files: &dyn Files) -> Result<DiskWords, Error> {
-    let used = workload.file.as_ref().map(|file| file.devices().map(str::to_owned).collect()).unwrap_or_default();
-    let tops: Vec<String> = match said.as_str() {
-        BY_DEVICE => used,
-        named => vec![named.to_owned()],
-    };
+/// What this machine's devices lie on. In `md0,dm-1,sda=ssd` the first are names of devices, and the rest says what
+/// others are.
+fn here(said: &str, workload: &Workload, files: &dyn Files) -> Result<DiskWords, Error> {
+    let used: Vec<String> =
+        workload.file.as_ref().map(|file| file.devices().map(str::to_owned).collect()).unwrap_or_default();
+    let bound_at = said.find('=').map(|equals| said[..equals].rfind(',').map_or(0, |comma| comma + 1));
+    let (named, bound) = said.split_at(bound_at.unwrap_or(said.len()));
+    let known = bound_names(bound, &used);
+    let is_bound = |name: &str| known.iter().any(|known| known == disk_name(name));
+    let named = named.split(',').filter(|name| !name.is_empty() && *name != BY_DEVICE).map(str::to_owned);
+    let mut tops: Vec<String> = named.collect();
+    let each_is_there = !tops.is_empty();
+    if tops.is_empty() {
+        tops = used.into_iter().filter(|device| !is_bound(device)).collect();
+    }
     let mut all: Vec<String> = Vec::new();
-    let mut add = |binding: String| {
-        if !all.contains(&binding) {
+    let mut add = |name: &str, word: &str| {
+        let binding = format!("{name}={word}");
+        if !all.contains(&binding) && !is_bound(name) {
             all.push(binding);
         }
     };
+    let mut nothing_below = None;
     for top in &tops {
-        let Some(found) = files.stack(top) else { continue };
+        let Some(found) = files.stack(top) else {
+            nothing_below = Some(top);
+            continue;
+        };
         let found = found.map_err(|why| Error::Input(format!("--stack auto: {top}: {why}")))?;
         let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
         for (nth, (name, word)) in found.iter().enumerate() {
             // The first has the name by which jobs call it.
-            let name = if nth == 0 { whole_disk(top) } else { name };
-            add(format!("{name}={word}"));
+            add(if nth == 0 { whole_disk(top) } else { name }, word);
         }
         let disks = found.iter().flat_map(|(_, word)| members(word)).filter(|member| !names.contains(member));
-        disks.for_each(|disk| add(format!("{disk}={disk}")));
+        disks.for_each(|disk| add(disk, disk));
     }
-    if all.is_empty() {
-        let what = if tops.is_empty() { "the load names no device".to_owned() } else { tops.join(", ") };
+    if all.is_empty() || (each_is_there && nothing_below.is_some()) {
+        let what = match nothing_below {
+            Some(top) if each_is_there => top.clone(),
+            Some(_) => tops.join(", "),
+            None if bound.is_empty() => "the load names no device".to_owned(),
+            None => "the load names no device that --disk does not".to_owned(),
+        };
         return Err(Error::Input(format!(
             "--stack auto: nothing is stacked on this machine: {what}: expected jobs on a volume or array, or its \
              name, as in --disk md0 --stack auto"
         )));
+    }
+    if !bound.is_empty() {
+        all.push(bound.to_owned());
     }
     let said = all.join(",");
     let told = format!("as stacked on this machine: --disk {said}");
