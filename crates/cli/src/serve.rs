@@ -8,6 +8,7 @@ mod log;
 use std::path::PathBuf;
 
 use blksched::Catalogue;
+use blksched_disks::stack::DiskOrStack;
 use blksched_serve::{
     Arrival, AskError, Caching, Ending, EngineKind, Leave, Listen, Question, Reload, ServeError, ServerConfig, Shares,
     TlsFiles, TotalMemory, UblkConfig, WrittenFiles, check_exports, check_policies, check_tls, serve,
@@ -95,7 +96,7 @@ fn config(arguments: &ServeArguments, catalogue: &Catalogue) -> Result<(ServerCo
     let memory = number_or_letter(&arguments.memory).filter(|&memory| memory >= LEAST_MEMORY);
     let expected = || Failure::Input(format!("--memory {}: expected a size from 40M on, as in 64M", arguments.memory));
     let memory = memory.ok_or_else(expected)?;
-    let model = arguments.model.as_deref().map(|name| blksched_disks::load(name).map_err(Failure::input));
+    let model = arguments.model.as_deref().map(|name| DiskOrStack::load(name).map_err(Failure::input));
     let model = model.transpose()?;
     let mut listen = listen(arguments)?;
     let (vhost, ublk) = (vhost(arguments)?, ublk(arguments)?);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use blksched::{Choice, Class, Priority, Span};
-use blksched_disks::DiskSpec;
+use blksched_disks::stack::DiskOrStack;
 
 use crate::access::AccessRule;
 use crate::buffer::Budget;
@@ -46,7 +46,7 @@ pub struct ServerConfig {
     /// The same for all exports together.
     pub total_memory: TotalMemory,
     /// A disk of the simulator, in real time, in front of every back end: its errors and its slowness.
-    pub model: Option<DiskSpec>,
+    pub model: Option<DiskOrStack>,
     /// Where clients connect.
     pub listen: Vec<Listen>,
     /// Where a guest's monitor connects by vhost-user: the export, and the socket.

@@ -217,7 +217,7 @@ fn a_model_whose_commands_are_too_short_for_a_reply_in_one_send_is_refused() {
         let text = format!(
             "kind = \"null\"\ndescription = \"short\"\ncapacity = \"1GB\"\nmax_command = \"{command}\"\ndepth = 4"
         );
-        let model = Some(blksched_disks::parse("short.toml", &text).unwrap());
+        let model = Some(blksched_disks::parse("short.toml", &text).unwrap().into());
         let config = ServerConfig { model, ..config("m=mem:1M", &catalogue) };
         serve(config, &catalogue, &mut |_| {}).map_err(|error| error.to_string())
     };

@@ -103,7 +103,8 @@ pub(crate) struct ServeArguments {
     /// Use the page cache [default: bypass it where the file system can]
     #[arg(long)]
     pub(crate) page_cache: bool,
-    /// Be as slow, and fail as often, as a simulated disk: a preset's name or a TOML file
+    /// Be as slow, and fail as often, as a simulated disk: a preset's name, a TOML file, or disks below a stacked
+    /// device, as in md-raid1:2xssd or a file with [stack]; the server's scheduler is in front of it all (docs/stack.md)
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) model: Option<String>,
     /// How much data each export may have in flight

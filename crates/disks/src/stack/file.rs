@@ -40,6 +40,13 @@ use crate::DiskError;
 /// assert!(wrong.starts_with("a.toml:2:8: ") && wrong.contains("did you mean `md-raid0`?"), "{wrong}");
 /// ```
 pub fn stack_file(file: &str, text: &str) -> Option<Result<String, DiskError>> {
+    let word = |(name, word): (String, String)| if name.is_empty() { word } else { format!("{name}={word}") };
+    let words = |all: Vec<(String, String)>| all.into_iter().map(word).collect::<Vec<_>>().join(",");
+    stack_bindings(file, text).map(|all| all.map(words))
+}
+
+/// The same by name; the only device may have none.
+pub(super) fn stack_bindings(file: &str, text: &str) -> Option<Result<Vec<(String, String)>, DiskError>> {
     let source = Source { file, text };
     // What is no TOML at all is refused where disks are read.
     let document = source.parse().ok()?;
@@ -47,14 +54,14 @@ pub fn stack_file(file: &str, text: &str) -> Option<Result<String, DiskError>> {
     has_stack.then(|| read(source, &document).map_err(DiskError::from))
 }
 
-fn read(source: Source<'_>, document: &Spanned<DeTable<'_>>) -> Result<String, Complaint> {
+fn read(source: Source<'_>, document: &Spanned<DeTable<'_>>) -> Result<Vec<(String, String)>, Complaint> {
     let top = Section::open(source, "", document.get_ref(), document.span(), &["stack", "disks"])?;
     let stack = table(source, document.get_ref(), "stack")?;
     if ["kind", "members"].iter().any(|key| stack.get_ref().contains_key(*key)) {
         if top.has("disks") {
             return Err(top.complain(&top.at_key("disks"), "[disks] needs devices with names: expected [stack.NAME]"));
         }
-        return device(source, "stack", &stack);
+        return Ok(vec![(String::new(), device(source, "stack", &stack)?)]);
     }
     let mut devices: Vec<(&str, TextRange)> =
         stack.get_ref().iter().map(|(name, value)| (name.get_ref().as_ref(), value.span())).collect();
@@ -66,17 +73,18 @@ fn read(source: Source<'_>, document: &Spanned<DeTable<'_>>) -> Result<String, C
     let mut all = Vec::new();
     for (name, _) in devices {
         let own = table(source, stack.get_ref(), name)?;
-        all.push(format!("{name}={}", device(source, &format!("stack.{name}"), &own)?));
+        all.push((name.to_owned(), device(source, &format!("stack.{name}"), &own)?));
     }
     if top.has("disks") {
         let disks = table(source, document.get_ref(), "disks")?;
         for (name, disk) in disks.get_ref().iter() {
             let word = disk.get_ref().as_str();
             let problem = || format!("{} is no disk: expected a text, as in \"hdd-7200\"", describe(disk.get_ref()));
-            all.push(format!("{}={}", name.get_ref(), word.ok_or_else(|| source.complain(&disk.span(), problem()))?));
+            let word = word.ok_or_else(|| source.complain(&disk.span(), problem()))?;
+            all.push((name.get_ref().to_string(), word.to_owned()));
         }
     }
-    Ok(all.join(","))
+    Ok(all)
 }
 
 /// A table inside another, and where it is.

@@ -3,7 +3,7 @@
 //! **Rule** A [`Volume`] is a machine without a clock: bios go in, bios for its members and completions come out, each
 //! told the time. Each member has a queue of its own, with its scheduler; the volume has none, as md and device mapper
 //! have none in the kernel. The arithmetic is in `map.rs`, dm-crypt's work in `crypt.rs`, that of md RAID 5 and 6 in
-//! `parity.rs`, the words in `words.rs`.
+//! `parity.rs`, the words in `words.rs`; in `device.rs` a whole stack is one disk.
 //! **Origin** Documentation only: the kernel's `admin-guide/md.rst`, `admin-guide/device-mapper/{linear,striped,
 //! dm-crypt}.rst` and `block/writeback_cache_control.rst`, md(4), and the message of the commit that added
 //! `no_read_workqueue` (39d42fa96ba1, 2020).
@@ -11,6 +11,7 @@
 //! (bcache, dm-cache) and zoned disks: [`NOT_MODELLED`] and [`NO_SETTINGS`] say what is wrong with each.
 
 mod crypt;
+mod device;
 mod file;
 mod map;
 mod not_modelled;
@@ -19,6 +20,7 @@ mod volume;
 mod words;
 
 pub use crypt::CryptSpec;
+pub use device::{DiskOrStack, StackedDisks};
 pub use file::stack_file;
 pub use map::{MemberPlace, StackLayout, StackMap};
 pub use not_modelled::{NO_SETTINGS, NOT_MODELLED};

@@ -229,3 +229,40 @@ fn random_writes_end_on_their_members_with_their_parity() {
         }
     }
 }
+
+/// A stack as one disk is a disk: what is started ends once, in time, and a mirror is as slow as its slower member.
+#[test]
+fn a_whole_stack_is_a_disk() {
+    use blksched::Command;
+    use blksched::author::RequestId;
+    use blksched_disks::stack::DiskOrStack;
+
+    let end = |name: &str, op: Op| {
+        let mut disk = DiskOrStack::load(name).unwrap().build(3);
+        let facts = disk.facts();
+        let count = facts.depth.min(16);
+        for nth in 0..count {
+            let rq = RequestId::from_index(nth);
+            let start = Sector(u64::from(nth) * 7_919_000 % (facts.sectors - 64) / 8 * 8);
+            disk.start(Instant::ZERO, Command { rq, op, start, sectors: 8, fua: false, submitter: SubmitterId(1) });
+        }
+        assert_eq!(disk.in_flight(), count, "{name}");
+        let (mut now, mut ended) = (Instant::ZERO, BTreeSet::new());
+        while let Some(next) = disk.next().filter(|_| disk.in_flight() > 0) {
+            now = next.max(now);
+            while let Some(done) = disk.finish(now) {
+                assert!(ended.insert(done.rq.index()) && done.at <= now, "{name}");
+            }
+        }
+        assert_eq!(ended.len() as u32, count, "{name}");
+        assert!(disk.ledger().by_submitter().count() > 0 && disk.parts() > 0, "{name}");
+        now.since(Instant::ZERO)
+    };
+    let one = end("hdd-7200", Op::Read);
+    for word in ["md-raid0:2xhdd-7200", "md-raid10:4xhdd-7200", "md-raid5:3xhdd-7200", "crypt:md-raid1:2xhdd-7200"] {
+        assert!(end(word, Op::Read) < one, "{word}");
+    }
+    let linear = end("linear:hdd-7200", Op::Read);
+    assert!(linear.as_ns().abs_diff(one.as_ns()) * 20 < one.as_ns(), "{linear:?} {one:?}");
+    assert!(end("md-raid5:3xhdd-7200", Op::Write) > end("md-raid0:3xhdd-7200", Op::Write));
+}
