@@ -11,7 +11,9 @@ mod job;
 mod measure;
 mod report;
 mod settings;
+mod several;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -27,14 +29,23 @@ use crate::report::validated;
 pub(crate) use arguments::ValidateArguments;
 use disk::{JobTarget, Use};
 pub(crate) use history::sentence;
-use job::ValidatedJob;
+use job::{JobPlace, ValidatedJob};
 use measure::{FioRun, run as measure};
 use settings::SavedSettings;
+use several::OtherTarget;
+
+/// Predictions are means over so many.
+const SEEDS: u64 = 3;
 
 /// What is about to be done.
 struct ValidationPlan {
     job: ValidatedJob,
+    /// Where it runs, as given.
+    on: String,
+    /// The disk whose schedulers are measured, and the job's name for it if it has several.
     target: JobTarget,
+    name: String,
+    others: Vec<OtherTarget>,
     /// The schedulers to measure.
     schedulers: Vec<String>,
     switches: bool,
@@ -56,17 +67,18 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     let stop = measure::stop();
     let mut settings = plan.target.queue.as_ref().map(|queue| SavedSettings::keep(queue));
     let mut measured = Vec::new();
-    let mut bench = bench(arguments, &plan)?;
     let mut predicted = Vec::new();
+    let (paths, path) = (plan.paths(), plan.target.path.display().to_string());
+    let place = if plan.others.is_empty() { JobPlace::One(&path) } else { JobPlace::Each(&paths) };
     for scheduler in &plan.schedulers {
         if let (true, Some(settings)) = (plan.switches, settings.as_mut()) {
             settings.switch(scheduler)?;
         }
-        bench.nr_requests = settings.as_ref().and_then(|settings| settings.number("nr_requests"));
-        predicted.extend(predict(&bench, &plan, scheduler)?);
+        let nr_requests = settings.as_ref().and_then(|settings| settings.number("nr_requests"));
+        predicted.extend(predict(arguments, &plan, (scheduler, nr_requests))?);
         for repeat in 0..plan.repeats {
             let run = FioRun { scheduler, repeat, runtime: plan.runtime, stop: &stop };
-            measured.extend(measure(&plan.job, &plan.target, &run)?);
+            measured.extend(measure(&plan.job, &place, &run)?);
             if stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -107,15 +119,20 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
 
 fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     let job = ValidatedJob::load(&arguments.job)?;
-    let target = JobTarget::inspect(&arguments.on)?;
+    let targets = targets(arguments, &job)?;
     if job.writes && !arguments.destroy {
-        let what = format!("{} writes, and data on {} would be lost", job.name, arguments.on.display());
+        let what = format!("{} writes, and data on {} would be lost", job.name, arguments.on);
         return Err(Failure::Input(format!("{what}: give --destroy if it may be lost, or use a job that only reads")));
     }
-    target.refuse(arguments)?;
-    let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;
-    let sectors = spec.build(0).facts().sectors;
-    job.fits(&target, sectors)?;
+    let Targets { name, target, others } = targets;
+    [&target]
+        .into_iter()
+        .chain(others.iter().map(|other| &other.target))
+        .try_for_each(|target| target.refuse(arguments))?;
+    if others.is_empty() {
+        let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;
+        job.fits(&target, spec.build(0).facts().sectors)?;
+    }
     let available = target.schedulers();
     let wanted = if arguments.elevators.is_empty() { available.clone() } else { arguments.elevators.clone() };
     if let Some(unknown) = wanted.iter().find(|name| !available.contains(name)) {
@@ -139,10 +156,7 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
             vec![current.clone()]
         }
         (None, false) => {
-            return Err(Failure::Input(format!(
-                "--on {}: there is no disk with a scheduler beneath it",
-                arguments.on.display()
-            )));
+            return Err(Failure::Input(format!("--on {}: there is no disk with a scheduler beneath it", arguments.on)));
         }
     };
     let switches = may_switch && schedulers.iter().any(|name| Some(name) != current.as_ref());
@@ -154,10 +168,66 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     for scheduler in &schedulers {
         notes.extend(Catalogue::builtin().of_running(scheduler, &kernel).map_err(Failure::input)?.note());
     }
-    Ok(ValidationPlan { job, target, schedulers, switches, runtime: arguments.time, repeats: arguments.repeats, notes })
+    for OtherTarget { name, target } in &others {
+        let keeps = target.current().unwrap_or_else(|| "what it has".to_owned());
+        notes.push(format!("{name} ({}) keeps {keeps}", target.path.display()));
+    }
+    let (runtime, repeats, on) = (arguments.time, arguments.repeats, arguments.on.clone());
+    let plan = ValidationPlan { job, on, target, name, others, schedulers, switches, runtime, repeats, notes };
+    if !plan.others.is_empty() {
+        several::stage(&arguments.disk, &plan, (&plan.schedulers[0], None))?;
+    }
+    Ok(plan)
+}
+
+/// The disks of a job.
+struct Targets {
+    /// The job's name for the first; nothing if it has one.
+    name: String,
+    target: JobTarget,
+    others: Vec<OtherTarget>,
+}
+
+/// The disk whose schedulers are measured, and the others.
+fn targets(arguments: &ValidateArguments, job: &ValidatedJob) -> Result<Targets, Failure> {
+    let named = several::named(&arguments.on)?;
+    if named.is_empty() {
+        let target = JobTarget::inspect(Path::new(&arguments.on))?;
+        if let Some(vary) = &arguments.vary {
+            return Err(Failure::Input(format!(
+                "--vary {vary}: the job has one disk: expected --on NAME=PATH,NAME=PATH"
+            )));
+        }
+        return Ok(Targets { name: String::new(), target, others: Vec::new() });
+    }
+    several::check(&arguments.on, &named, job)?;
+    let mut all = several::inspect(&named)?;
+    let varied = arguments.vary.as_deref().map_or(Some(0), |vary| all.iter().position(|other| other.name == vary));
+    let names = || all.iter().map(|other| other.name.as_str());
+    let Some(varied) = varied else {
+        let vary = arguments.vary.as_deref().unwrap_or_default();
+        let near = blksched_text::did_you_mean(vary, names());
+        let expected = names().collect::<Vec<_>>().join(", ");
+        return Err(Failure::Input(format!("--vary {vary}: no such disk in --on{near} (expected one of {expected})")));
+    };
+    let OtherTarget { name, target } = all.remove(varied);
+    Ok(Targets { name, target, others: all })
 }
 
 impl ValidationPlan {
+    /// All disks beneath.
+    fn disks(&self) -> Vec<&str> {
+        let others = self.others.iter().flat_map(|other| &other.target.disks);
+        self.target.disks.iter().chain(others).map(String::as_str).collect()
+    }
+
+    /// The job's names, each with its path.
+    fn paths(&self) -> Vec<(String, String)> {
+        let path = |name: &String, target: &JobTarget| (name.clone(), target.path.display().to_string());
+        let others = self.others.iter().map(|other| path(&other.name, &other.target));
+        [path(&self.name, &self.target)].into_iter().chain(others).collect()
+    }
+
     /// What will be done, on which disks, and for how long.
     fn told(&self) -> String {
         let runs = self.schedulers.len() as u64 * u64::from(self.repeats);
@@ -167,9 +237,9 @@ impl ValidationPlan {
         let mut text = format!(
             "{} {does} {} ({}), under {}: {runs} {plural} of {}, about {seconds:.0} s.\n",
             self.job.name,
-            self.target.path.display(),
-            self.target.disks.join(", "),
-            self.schedulers.join(", "),
+            self.on,
+            self.disks().join(", "),
+            self.schedulers_told(),
             self.runtime
         );
         if self.switches {
@@ -181,6 +251,11 @@ impl ValidationPlan {
         }
         self.notes.iter().for_each(|note| text += &format!("note: {note}\n"));
         text
+    }
+
+    fn schedulers_told(&self) -> String {
+        let of = if self.name.is_empty() { String::new() } else { format!(" for {}", self.name) };
+        self.schedulers.join(", ") + &of
     }
 }
 
@@ -209,7 +284,7 @@ fn bench(arguments: &ValidateArguments, plan: &ValidationPlan) -> Result<Bench, 
         nr_requests: None,
         knobs: Vec::new(),
         kernel: disk::kernel(),
-        seeds: 3,
+        seeds: SEEDS,
         limit: plan.runtime * 4,
     })
 }
@@ -221,10 +296,14 @@ fn processors() -> HostCpus {
 }
 
 fn predict(
-    bench: &Bench,
+    arguments: &ValidateArguments,
     plan: &ValidationPlan,
-    scheduler: &str,
+    (scheduler, nr_requests): (&str, Option<u32>),
 ) -> Result<Vec<blksched_simulate::reality::Row>, Failure> {
+    if !plan.others.is_empty() {
+        return several::predict(&arguments.disk, plan, (scheduler, nr_requests));
+    }
+    let bench = Bench { nr_requests, ..bench(arguments, plan)? };
     let laid_out = plan.job.plan(plan.runtime, bench.disk.build(0).facts().sectors)?;
     bench.predict(&Arc::new(laid_out), (&plan.job.name, scheduler)).map_err(Failure::Input)
 }

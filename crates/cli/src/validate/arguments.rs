@@ -12,6 +12,7 @@ Examples:
   blksched validate reads.fio --on /dev/sdb --disk my-disk.toml
   blksched validate mixed.fio --on /dev/sdb --disk my-disk.toml --destroy --repeats 3
   blksched validate mixed.fio --on /mnt/scratch/file --disk sata-ssd --destroy --switch
+  blksched validate copy.fio --on sda=/dev/sdb,sdc=/dev/sdd --disk sda=sata-ssd,sdc=usb-stick --destroy
   blksched validate reads.fio --on /dev/sdb --disk my-disk.toml --parse-only    what would be done";
 
 #[derive(Debug, Args)]
@@ -20,12 +21,17 @@ pub(crate) struct ValidateArguments {
     /// The job file; --on replaces its jobs' file names
     #[arg(value_name = "JOB.fio")]
     pub(crate) job: PathBuf,
-    /// The file or the disk to run it on; a disk must not be in use
-    #[arg(long, value_name = "PATH")]
-    pub(crate) on: PathBuf,
-    /// The model of that disk: a preset's name or a TOML file (`blksched disk measure` makes one)
+    /// The file or the disk to run it on; a disk must not be in use. For a job on several disks, each by the name that
+    /// the job gives it: sda=/dev/sdb,sdc=/mnt/scratch/file
+    #[arg(long, value_name = "PATH|NAME=PATH,…")]
+    pub(crate) on: String,
+    /// The model of that disk: a preset's name or a TOML file (`blksched disk measure` makes one); of several disks
+    /// each, as in sda=sata-ssd,sdc=usb-stick
     #[arg(long, value_name = "NAME|FILE", value_parser = FileName)]
     pub(crate) disk: String,
+    /// Of several disks, the one whose schedulers are measured; the others keep theirs [default: the first of --on]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) vary: Option<String>,
     /// How long each run lasts
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = some_time)]
     pub(crate) time: Span,

@@ -67,6 +67,8 @@ fn bottoms(sys: &Path, found: &mut Vec<PathBuf>) {
 }
 
 impl JobTarget {
+    /// # Errors
+    /// If it is no file and no block device.
     pub fn inspect(path: &Path) -> Result<JobTarget, Failure> {
         let wrong = |error: std::io::Error| Failure::Input(format!("--on {}: {error}", path.display()));
         let (there, number) = match fs::metadata(path) {

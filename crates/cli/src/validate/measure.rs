@@ -10,8 +10,7 @@ use blksched_measure::Work;
 use blksched_measure::fio_json::{FioResult, FioRow, FioSide};
 use blksched_simulate::reality::Row;
 
-use super::disk::JobTarget;
-use super::job::ValidatedJob;
+use super::job::{JobPlace, ValidatedJob};
 use crate::failure::Failure;
 
 /// One run.
@@ -37,12 +36,12 @@ const GRACE: Duration = Duration::from_secs(120);
 const TICK: Duration = Duration::from_millis(50);
 
 /// The rows of one fio run; `None` if it was interrupted.
-pub(super) fn run(job: &ValidatedJob, target: &JobTarget, run: &FioRun<'_>) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(job: &ValidatedJob, place: &JobPlace<'_>, run: &FioRun<'_>) -> Result<Vec<Row>, Failure> {
     let folder = std::env::temp_dir().join(format!("blksched-validate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::Outside(format!("{}: {error}", folder.display())))?;
     let file = folder.join(format!("{}.fio", job.name));
     let outcome = job
-        .text(&target.path.display().to_string(), run.runtime)
+        .text(place, run.runtime)
         .and_then(|text| std::fs::write(&file, text).map_err(|error| Failure::Outside(error.to_string())))
         .and_then(|()| fio(&file, job.writes, run));
     let _ = std::fs::remove_dir_all(&folder);

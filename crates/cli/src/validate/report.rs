@@ -74,7 +74,7 @@ fn sentences(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> Vec<Stri
 
 /// The beginning of a report: title, what was done, and the sentences.
 pub(super) fn summary(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> (String, String, Vec<String>) {
-    let title = format!("{} on {}: predicted and measured", plan.job.name, plan.target.path.display());
+    let title = format!("{} on {}: predicted and measured", plan.job.name, plan.on);
     (title, plan.told().lines().next().unwrap_or_default().to_owned(), sentences(plan, cells, judged))
 }
 
@@ -129,7 +129,7 @@ pub(super) fn json(plan: &ValidationPlan, cells: &[Cell], judged: &Judged) -> St
         json!({ "predicted_best": ours, "measured_best": real, "regret": regret, "right": *regret <= 0.05 })
     });
     let value = json!({
-        "schema": "blksched/validate/1", "job": plan.job.name, "on": plan.target.path, "disks": plan.target.disks,
+        "schema": "blksched/validate/1", "job": plan.job.name, "on": plan.on, "disks": plan.disks(),
         "notes": plan.notes, "cells": cells, "within_20_percent": judged.within.0, "verdict": verdict,
         "median_error": judged.error(0.5), "p90_error": judged.error(0.9),
     });

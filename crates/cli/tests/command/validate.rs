@@ -102,6 +102,39 @@ impl Drop for Loop {
 }
 
 #[test]
+#[ignore = "root: it makes two loop devices and changes the scheduler of one"]
+fn of_several_disks_one_changes_its_scheduler_and_all_are_predicted_together() {
+    if !fio_is_here() {
+        return;
+    }
+    let folder = Folder::new();
+    let jobs = READS.replace("[r]", "[r]\nfilename=/dev/sda") + "[other]\nfilename=/dev/sdc1\nrw=randread\n";
+    let jobs = folder.written("two.fio", jobs);
+    // Files of one tmpfs or disk may be below both: the loop devices are disks of their own.
+    let disks = ["one", "two"].map(|name| Loop::over(&folder.written(name, vec![0; 16 << 20])));
+    disks.iter().for_each(|disk| std::fs::write(disk.setting("scheduler"), "mq-deadline").expect("mq-deadline"));
+    let on = format!("sda={},sdc={}", disks[0].0, disks[1].0);
+    let tail =
+        ["--disk", "sda=fixed,sdc=fixed", "--vary", "sdc", "--elevators", "none,bfq", "--time", "300ms", "--json"];
+    let output = run(&folder, &[&[text(&jobs), "--on", &on], &tail[..]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let valid = crate::schemas::validated(std::slice::from_ref(&value));
+    assert!(valid.is_none_or(|valid| valid.is_ok()), "{value}");
+    let cells = value["cells"].as_array().expect("cells");
+    let of = |cell: &serde_json::Value| format!("{} {}", cell["scheduler"], cell["job"]);
+    let mut found: Vec<String> = cells.iter().map(of).collect();
+    found.sort();
+    assert_eq!(found, ["\"bfq\" \"other\"", "\"bfq\" \"r\"", "\"none\" \"other\"", "\"none\" \"r\""], "{value}");
+    let positive = |cell: &serde_json::Value, half: &str| cell[half]["ios"].as_u64() > Some(10);
+    assert!(cells.iter().all(|cell| positive(cell, "measured") && positive(cell, "predicted")), "{value}");
+    assert!(
+        value["notes"][0].as_str().is_some_and(|note| note.contains("sda (") && note.contains("keeps mq-deadline"))
+    );
+    assert!(disks.iter().all(|disk| disk.read("scheduler").contains("[mq-deadline]")));
+}
+
+#[test]
 #[ignore = "root: it makes a loop device and changes its scheduler"]
 fn every_scheduler_of_a_disk_is_measured_and_the_first_is_back_with_its_knobs() {
     if !fio_is_here() {

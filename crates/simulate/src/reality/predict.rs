@@ -11,7 +11,7 @@ use blksched_workloads::Plan;
 use super::row::Row;
 use crate::hash::TraceHash;
 use crate::surroundings::Surroundings;
-use crate::trial::Trial;
+use crate::trial::{Findings, Trial};
 
 /// What a job is simulated on.
 #[derive(Clone, Debug)]
@@ -58,24 +58,28 @@ impl Bench {
                 beside: Default::default(),
             };
             let findings = trial.simulate().map_err(|error| error.to_string())?;
-            for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {
-                for (dir, work) in [("read", Work::Read), ("write", Work::Write)] {
-                    let done = outcome.record.work(work);
-                    let row = Row {
-                        job: job.to_owned(),
-                        scheduler: scheduler.to_owned(),
-                        repeat: seed as u32,
-                        process: planned.name.clone(),
-                        dir: dir.to_owned(),
-                        bandwidth: outcome.record.bandwidth(work),
-                        ..row(done)
-                    };
-                    rows.extend((done.ios > 0).then_some(row));
-                }
-            }
+            let place =
+                Row { job: job.to_owned(), scheduler: scheduler.to_owned(), repeat: seed as u32, ..Row::default() };
+            rows.extend(rows_of(plan, &findings, &place));
         }
         Ok(rows)
     }
+}
+
+/// One row per process and direction of a run, each at this place.
+pub fn rows_of(plan: &Plan, findings: &Findings, place: &Row) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {
+        for (dir, work) in [("read", Work::Read), ("write", Work::Write)] {
+            let done = outcome.record.work(work);
+            let Row { setting, job, scheduler, repeat, .. } = place.clone();
+            let bandwidth = outcome.record.bandwidth(work);
+            let (process, dir) = (planned.name.clone(), dir.to_owned());
+            let row = Row { setting, job, scheduler, repeat, process, dir, bandwidth, ..row(done) };
+            rows.extend((done.ios > 0).then_some(row));
+        }
+    }
+    rows
 }
 
 fn row(done: &Direction) -> Row {

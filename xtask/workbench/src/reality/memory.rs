@@ -13,8 +13,7 @@ use blksched::{Catalogue, Span};
 use blksched_disks::DiskSpec;
 use blksched_lab::scene::{HostSettings, Stage};
 use blksched_lab::{Error, Files, Scene};
-use blksched_measure::Work;
-use blksched_simulate::reality::{Row, read, write};
+use blksched_simulate::reality::{Row, read, rows_of, write};
 
 use super::Job;
 use super::fio;
@@ -231,20 +230,8 @@ fn predict(folder: &Path, job: &Job) -> Result<Vec<Row>> {
     let stage = stage.map_err(|error| anyhow!("{error}"))?;
     let contender = stage.one_contender(None, &scene, &catalogue).map_err(|error| anyhow!("{error}"))?;
     let found = stage.trial(&scene, &contender, Span::from_secs(90)).simulate()?;
-    let row = |(job, found): (&blksched_workloads::JobPlan, &blksched_simulate::JobOutcome)| {
-        let done = found.record.work(Work::Write);
-        let us = |span: Span| span.as_ns() as f64 / 1e3;
-        Row {
-            process: job.name.clone(),
-            ios: done.ios,
-            bandwidth: done.bytes as f64 / found.record.runtime.as_secs_f64().max(1e-9),
-            latency_us: done.lat.mean() / 1e3,
-            p50_us: us(done.clat.percentile(50.0)),
-            p99_us: us(done.clat.percentile(99.0)),
-            ..Row::default()
-        }
-    };
-    Ok(stage.plan.jobs.iter().zip(&found.jobs).map(row).collect())
+    let rows = rows_of(&stage.plan, &found, &Row::default());
+    Ok(rows.into_iter().filter(|row| row.dir == "write").collect())
 }
 
 /// A process, and its rate \[MiB/s\], mean and p99 \[us\].
