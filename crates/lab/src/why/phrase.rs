@@ -124,7 +124,7 @@ fn phrase(share: &TimeShare, by: SubmitterId, names: &Names) -> String {
     match part {
         Part::Cpu => format!("the host's processors took {length}"),
         Part::Memory => format!("the host's memory kept it for {length} (copying pages, or waiting for other writers)"),
-        Part::Stacked => format!("it was with the stacked device for {length} (encryption, its other parts)"),
+        Part::Stacked => format!("it was with the stacked device for {length} (encryption, parity, its other parts)"),
         Part::Plug => format!("it was in its own plug for {length}"),
         Part::Slot(whose) => {
             format!("it slept {length} for a request slot (nr_requests) while the disk worked for {}", who(whose))
