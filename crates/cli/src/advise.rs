@@ -101,7 +101,7 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
         if short.is_empty() || short.contains(|c: char| !(c.is_ascii_alphanumeric() || "-_!".contains(c))) {
             return Err(Failure::Input(format!("advise {what} --print: expected a disk's name, as in sda or nvme0n1")));
         }
-        return Ok(output::print(&record::tracefs::commands(&recording(arguments, what)))?);
+        return Ok(output::print(&record::script(&recording(arguments, what)))?);
     }
     let source = RecordingSource::of(arguments, what)?;
     source.record(arguments)?;

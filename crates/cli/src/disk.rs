@@ -19,6 +19,7 @@ use clap::{Args, Subcommand};
 use crate::failure::Failure;
 #[cfg(target_os = "linux")]
 pub(crate) use fit::of_files as fit_trace_files;
+pub(crate) use grid::{MINUTES as GRID_MINUTES, job_file as grid_job};
 
 /// Make, measure and translate models of disks.
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 
 mod groups;
 pub(crate) mod machine;
+mod script;
 mod stacked;
 pub(crate) mod tracefs;
 
@@ -20,6 +21,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::output;
 use groups::SeenGroups;
+pub(crate) use script::script;
 use tracefs::Instance;
 
 #[derive(Debug, Args)]
@@ -90,7 +92,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     }
     if arguments.print {
         // The commands are for another machine, which has numbers, a kernel and settings of its own.
-        return Ok(output::print(&tracefs::commands(arguments))?);
+        return Ok(output::print(&script(arguments))?);
     }
     let mut machine = machine::read(Path::new("/"), &arguments.devices).map_err(Failure::Input)?;
     for device in machine.devices.values_mut() {
@@ -141,6 +143,8 @@ fn record(arguments: &RecordArguments, instance: &Instance, out: &mut impl Write
         std::thread::sleep(EVERY.min(end.saturating_duration_since(Instant::now())));
         bytes += tracefs::drain(&mut pipe, out).map_err(Failure::Outside)?;
     }
+    // What follows has its own first Ctrl-C.
+    stop.store(false, Ordering::Relaxed);
     instance.turn(false).map_err(Failure::Outside)?;
     bytes += tracefs::drain(&mut pipe, out).map_err(Failure::Outside)?;
     if bytes >= most {

@@ -33,12 +33,15 @@ const DEPTHS: [u32; 5] = [1, 4, 8, 16, 32];
 const JOBS: [u32; 4] = [1, 4, 16, 32];
 /// For each cell \[s\].
 const SECONDS: u32 = 60;
+/// How long reads alone take.
+pub(crate) const MINUTES: u32 = (DEPTHS.len() * JOBS.len()) as u32 * SECONDS / 60;
 
 pub(super) fn run(arguments: &GridArguments) -> Result<(), Failure> {
     Ok(output::print(&job_file(&arguments.filename, arguments.overwrite))?)
 }
 
-fn job_file(filename: &str, overwrite: bool) -> String {
+/// The job file of this device.
+pub(crate) fn job_file(filename: &str, overwrite: bool) -> String {
     let kinds: &[(&str, &str)] = match overwrite {
         false => &[("randread", "rw=randread")],
         true => &[("randread", "rw=randread"), ("randwrite", "rw=randwrite"), ("mixed", "rw=randrw\nrwmixread=50")],

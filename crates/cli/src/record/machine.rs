@@ -30,7 +30,7 @@ pub(crate) fn read(root: &Path, names: &[String]) -> Result<Machine, String> {
     let kernel = fs::read_to_string(root.join("proc/sys/kernel/osrelease")).unwrap_or_default().trim().to_owned();
     let mut devices = BTreeMap::new();
     for name in names {
-        let (number, device) = device(root, name.strip_prefix("/dev/").unwrap_or(name))?;
+        let (number, device) = device(root, &name_of(name))?;
         devices.insert(number, device);
     }
     let mut machine = Machine { priorities: has_priorities(&kernel), kernel, devices, ..Machine::default() };
@@ -72,6 +72,21 @@ fn has_priorities(kernel: &str) -> bool {
     (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0)) >= (6, 7)
 }
 
+/// The kernel's name of a disk: of `/dev/sda`, of what udev has linked to it (`/dev/disk/by-id/…`, `/dev/mapper/…`).
+pub(crate) fn name_of(word: &str) -> String {
+    let linked = Path::new(word).canonicalize().ok().filter(|_| word.starts_with("/dev/"));
+    let linked = linked.and_then(|to| to.to_str().map(str::to_owned)).filter(|to| to.starts_with("/dev/"));
+    let path = linked.as_deref().unwrap_or(word);
+    path.strip_prefix("/dev/").unwrap_or(path).to_owned()
+}
+
+/// The disk of which this is a partition.
+fn whole(root: &Path, name: &str) -> Option<String> {
+    let own = root.join("sys/class/block").join(name).canonicalize().ok()?;
+    let whole = own.parent().filter(|_| own.join("partition").exists())?;
+    Some(whole.file_name()?.to_string_lossy().into_owned())
+}
+
 fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
     let block = root.join("sys/block");
     let folder = block.join(name);
@@ -80,17 +95,18 @@ fn device(root: &Path, name: &str) -> Result<((u32, u32), Device), String> {
     let number = number.as_deref().and_then(|text| text.split_once(':'));
     let number = number.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
     let Some(number) = number else {
+        if let Some(disk) = whole(root, name) {
+            return Err(format!(
+                "`{name}` is a partition of {disk}, with which it shares its queue: expected `{disk}`"
+            ));
+        }
         let all: Vec<String> = fs::read_dir(&block)
             .map(|entries| entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
             .unwrap_or_default();
         let near = did_you_mean(name, all.iter().map(String::as_str));
         let mut all = all.clone();
         all.sort();
-        return Err(format!(
-            "`{name}` is not a disk of this machine: expected one of {}{} (partitions are recorded with their disk)",
-            all.join(", "),
-            near
-        ));
+        return Err(format!("`{name}` is not a disk of this machine: expected one of {}{}", all.join(", "), near));
     };
     let mut device = Device::default();
     device.words.insert("name".to_owned(), name.to_owned());
@@ -161,6 +177,14 @@ mod tests {
         assert!(text.contains(&device), "{text}");
         let error = read(&root, &["sdaa".to_owned()]).unwrap_err();
         assert!(error.contains("did you mean `sda`?"), "{error}");
+        write("sys/block/sda/sda1/partition", "1\n");
+        fs::create_dir_all(root.join("sys/class/block")).unwrap();
+        std::os::unix::fs::symlink(root.join("sys/block/sda/sda1"), root.join("sys/class/block/sda1")).unwrap();
+        let error = read(&root, &["/dev/sda1".to_owned()]).unwrap_err();
+        assert!(error.starts_with("`sda1` is a partition of sda,") && error.ends_with("expected `sda`"), "{error}");
+        // Nothing in /dev is called so, and a link there is followed.
+        assert_eq!(["sda", "/dev/sda-is-not-here"].map(name_of), ["sda", "sda-is-not-here"]);
+        assert_ne!(name_of("/dev/stdin"), "stdin");
         fs::remove_dir_all(root).unwrap();
     }
 

@@ -1,6 +1,5 @@
 //! A separate instance of the kernel's tracing: created, enabled, read, removed.
 
-use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -9,9 +8,6 @@ use std::process::Command;
 use std::time::Duration;
 
 use blksched_traces::machine::Machine;
-
-use super::RecordArguments;
-use super::machine::WORDS;
 
 /// The events that a replay needs.
 pub(super) const EVENTS: [&str; 6] =
@@ -128,7 +124,7 @@ fn mounted() -> Result<PathBuf, String> {
     match done {
         Ok(_) if is_there(path) => Ok(path.to_owned()),
         Ok(output) => {
-            let why = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let why = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().trim().to_owned();
             Err(format!(
                 "{MOUNTED}: no tracefs there, and mounting it failed ({why}); recording needs root and a kernel with \
                          CONFIG_FTRACE"
@@ -159,76 +155,4 @@ pub(crate) fn drain(pipe: &mut File, out: &mut impl Write) -> Result<u64, String
             Err(error) => return Err(format!("trace_pipe: {error}")),
         }
     }
-}
-
-/// A word of a shell, as it is.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-/// A function of a shell that prints what `Machine` prints of these disks.
-fn description(names: &str) -> String {
-    let mut text = String::from("describe() {\n  echo '# blksched record 1'; echo \"# kernel $(uname -r)\"\n");
-    // Requests have had their priority in the tracer's lines since 6.7.
-    text += "  uname -r | awk -F'[.-]' '{ print ($1 > 6 || $1 == 6 && $2 >= 7) ? \"# priorities recorded\" : \
-             \"# priorities not recorded\" }'\n  echo '# groups at the end'\n";
-    let _ = writeln!(
-        text,
-        "  for d in {names} $(below {names}); do\n    case ' {names} ' in *\" $d \"*) l=device ;; *) l=member ;; esac\n    \
-         s=/sys/block/$d; IFS=: read -r a b < $s/dev; l=\"# $l $a,$b name=$d$(stacked $d)\""
-    );
-    let words: Vec<String> = WORDS.iter().map(|(word, file)| format!("{word}:{file}")).collect();
-    let _ = writeln!(text, "    for w in {}; do", words.join(" "));
-    text += "      [ -r $s/${w#*:} ] || continue\n      v=$(sed 's/[[:space:]]*$//; s/[[:space:]]/_/g' $s/${w#*:} \
-             2>/dev/null) || continue\n      [ -z \"$v\" ] || l=\"$l ${w%%:*}=$v\"\n    done\n";
-    text += "    [ ! -d $s/mq ] || l=\"$l hw_queues=$(ls $s/mq | wc -l)\"\n";
-    text += "    l=\"$l path=$(readlink -f $s) scheduler=$(sed 's/.*\\[\\(.*\\)\\].*/\\1/' $s/queue/scheduler)\"\n";
-    text += "    l=\"$l schedulers=$(tr -d '[]' < $s/queue/scheduler | sed 's/ *$//' | tr ' ' ',')\"\n    k=\n";
-    text += "    for f in $s/queue/iosched/*; do\n      v=$(cat $f 2>/dev/null) || continue\n      case $v in \
-             *[[:space:]]*|'') ;; *) k=\"$k${k:+,}${f##*/}:$v\" ;; esac\n    done\n";
-    text += "    echo \"$l${k:+ knobs=$k}\"\n  done\n}\n";
-    // Of those tasks that still live then.
-    text + "tasks() {\n  for t in /proc/[0-9]*/task/[0-9]*; do\n    while IFS= read -r l; do\n      case $l in \
-            0::/?*) echo \"# task ${t##*/} ${l#0::}\" ;; esac\n    done < $t/cgroup\n  done 2>/dev/null\n}\n"
-}
-
-/// The same as shell commands; the file that they leave begins with the machine's description, as ours does.
-pub(crate) fn commands(arguments: &RecordArguments) -> String {
-    let seconds = arguments.time.as_secs_f64().ceil();
-    let out = quoted(&arguments.out.display().to_string());
-    let mut text = format!(
-        "#!/bin/sh\n# As root. Records the block layer's I/O of {} for {seconds} s into {out}, at most {} MiB before \
-         it \
-         is\n# packed, and removes what it made in tracefs, also on Ctrl-C. Nothing else is changed.\nset -eu\n",
-        arguments.devices.join(" "),
-        arguments.max_size
-    );
-    let _ = writeln!(text, "T={MOUNTED}\n[ -d $T/instances ] || mount -t tracefs nodev $T\nI=$T/instances/blksched");
-    let _ = writeln!(text, "[ ! -e {out} ] || {{ echo {out} is there already: remove it first >&2; exit 1; }}");
-    text += "mkdir $I\ntrap 'exit 130' INT TERM HUP\ntrap 'echo 0 > $I/tracing_on; sleep 1; rmdir $I' EXIT\n";
-    let _ = writeln!(text, "echo 0 > $I/tracing_on; echo mono > $I/trace_clock");
-    let _ = writeln!(text, "echo {} > $I/buffer_size_kb", u64::from(arguments.buffer) << 10);
-    let names = arguments.devices.iter().map(|name| quoted(name.strip_prefix("/dev/").unwrap_or(name)));
-    let names = names.collect::<Vec<_>>().join(" ");
-    text += super::stacked::SHELL;
-    text += &description(&names);
-    let _ = writeln!(
-        text,
-        "FILTER=$(for d in {names}; do IFS=: read -r a b < /sys/block/$d/dev\n  printf 'dev == %d || ' \
-         $((a << 20 | b)); done)"
-    );
-    text += "FILTER=${FILTER% || }\n";
-    let _ = writeln!(text, "for e in {}; do", EVENTS.join(" "));
-    text += "  echo \"$FILTER\" > $I/events/block/$e/filter; echo 1 > $I/events/block/$e/enable\ndone\n";
-    // At Ctrl-C the reader ends, and what it has read is packed.
-    text += "echo 1 > $I/tracing_on\n";
-    let _ = writeln!(text, "{{ describe; timeout {seconds} cat $I/trace_pipe || true; tasks; }} |");
-    let _ = writeln!(text, "  (trap '' INT; head -c {}M | gzip -1 > {out})", arguments.max_size);
-    text += "grep -h -e overrun $I/per_cpu/cpu*/stats   # events lost: should be 0\n";
-    text
 }

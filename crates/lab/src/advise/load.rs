@@ -304,7 +304,14 @@ impl Reader {
         streams.sort_by(|a, b| total(b).total_cmp(&total(a)));
         let lasts = Span::from_ns(self.first.map_or(0, |first| self.last - first));
         let has_completions = streams.iter().any(|stream| !stream.waits.is_empty());
-        RecordedLoad { lasts, ios, reach: self.reach, has_completions, weights: groups.weights.clone(), streams }
+        // A weight matters to whom has I/O in the group or below it.
+        let used: Vec<&String> = pids.iter().filter_map(|pid| groups.of_task.get(pid)).collect();
+        let is_used = |group: &str| {
+            used.iter().any(|one| one.strip_prefix(group).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+        };
+        let weights = groups.weights.iter().filter(|(group, _)| is_used(group));
+        let weights = weights.map(|(group, weights)| (group.clone(), weights.clone())).collect();
+        RecordedLoad { lasts, ios, reach: self.reach, has_completions, weights, streams }
     }
 }
 
@@ -457,6 +464,7 @@ mod tests {
             "# task 3 /user.slice/b",
             "# group /system.slice/db.service io.weight=800 io.bfq.weight=800",
             "# group /user.slice",
+            "# group /user.slice/c io.weight=700",
         ] {
             assert!(groups.take(line));
         }
