@@ -4,6 +4,7 @@
 
 mod json;
 mod models;
+mod steps;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use blksched::{Catalogue, Span};
 use blksched_lab::advise::{AdviceAsked, Advised, ModelFrom, ModelOffered, RecordedLoad};
 use blksched_lab::verdict::brief::Advice;
-use blksched_lab::{Comparison, Files, FitSearch, Scene};
+use blksched_lab::{Comparison, Error, Files, FitSearch, Scene};
 use blksched_traces::machine::Device;
 use clap::Args;
 
@@ -23,6 +24,7 @@ use crate::record::{self, RecordArguments, machine};
 use crate::state;
 use crate::trial;
 use models::{FITTED, WithFitted};
+use steps::Steps;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -63,7 +65,7 @@ pub(crate) struct AdviseArguments {
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
     /// Print a shell script that records DISK on a machine without blksched; the file that it leaves is all that
-    /// `advise FILE` needs. Nothing is recorded
+    /// `advise FILE` needs. With the word --grid the script also measures the disk by fio. Nothing is recorded here
     #[arg(long, conflicts_with_all = ["disk", "elevators", "goal", "json"])]
     pub(crate) print: bool,
 }
@@ -103,9 +105,14 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
         }
         return Ok(output::print(&record::script(&recording(arguments, what)))?);
     }
+    #[cfg(feature = "pictures")]
+    arguments.report.as_deref().map_or(Ok(()), |report| crate::half::has_a_place("--report", report))?;
     let source = RecordingSource::of(arguments, what)?;
-    source.record(arguments)?;
-    let advised = advised(arguments, &source, catalogue)?;
+    let asked = format!("effort {}, elevators {}", arguments.effort, arguments.elevators.join(","));
+    let mut steps = Steps::new(&source.name, source.disk.is_some(), &asked);
+    source.record(arguments, &steps)?;
+    steps.recorded();
+    let advised = advised(arguments, &source, catalogue, &steps)?;
     let notes = written(arguments, &advised)?;
     let disk = disk_of(&advised, &source);
     let next = next(&advised, &disk);
@@ -130,7 +137,7 @@ struct RecordingSource {
 
 impl RecordingSource {
     fn of(arguments: &AdviseArguments, what: &str) -> Result<RecordingSource, Failure> {
-        let short = what.strip_prefix("/dev/").unwrap_or(what);
+        let short = &*machine::name_of(what);
         if !short.is_empty() && !short.contains('/') && Path::new("/sys/block").join(short).exists() {
             let name = out(arguments, short).display().to_string();
             return Ok(RecordingSource { name, disk: Some(short.to_owned()) });
@@ -159,19 +166,19 @@ impl RecordingSource {
     }
 
     /// Records the disk, unless that was done before.
-    fn record(&self, arguments: &AdviseArguments) -> Result<(), Failure> {
+    fn record(&self, arguments: &AdviseArguments, steps: &Steps) -> Result<(), Failure> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let file = Path::new(&self.name);
         if let Ok(found) = std::fs::metadata(file) {
             let age = found.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
             let minutes = age.as_secs() / 60;
-            output::warn(&format!(
+            steps.begins(&format!(
                 "{} is there already, {minutes} minutes old, and is used: remove it to record {disk} anew",
                 file.display()
             ));
             return Ok(());
         }
-        output::warn(&format!(
+        steps.begins(&format!(
             "recording {disk} for {} into {}; Ctrl-C ends that earlier, and what was recorded is used",
             arguments.time,
             file.display()
@@ -196,7 +203,12 @@ fn recording(arguments: &AdviseArguments, disk: &str) -> RecordArguments {
 }
 
 /// Which models may be the disk's, and the answer.
-fn advised(arguments: &AdviseArguments, source: &RecordingSource, catalogue: &Catalogue) -> Result<Advised, Failure> {
+fn advised(
+    arguments: &AdviseArguments,
+    source: &RecordingSource,
+    catalogue: &Catalogue,
+    steps: &Steps,
+) -> Result<Advised, Failure> {
     let scene = Scene::of(&source.name, "", 1);
     let comparison = Comparison {
         elevators: arguments.elevators.clone(),
@@ -204,7 +216,7 @@ fn advised(arguments: &AdviseArguments, source: &RecordingSource, catalogue: &Ca
         effort: arguments.effort,
         ..Comparison::of(scene, arguments.seeds)
     };
-    let load = RecordedLoad::read(&source.name, &OnDisk)?;
+    let load = steps.reading(arguments.disk.is_none(), || RecordedLoad::read(&source.name, &OnDisk))?;
     if load.ios == 0 {
         return Err(Failure::Outside(format!(
             "{}: there is no I/O in it: the disk did nothing while it was recorded: remove it, and record while the \
@@ -217,14 +229,17 @@ fn advised(arguments: &AdviseArguments, source: &RecordingSource, catalogue: &Ca
     let mut files = WithFitted { inner: OnDisk, fitted: None, least };
     let models = match &arguments.disk {
         Some(name) => vec![ModelOffered { name: name.clone(), from: ModelFrom::Named }],
-        None => offered(source, device.as_ref(), &mut files)?,
+        None => offered(source, device.as_ref(), &mut files, steps)?,
     };
     // The values of a preset's file are tried by its name, under which it has its own length.
     let is_longer =
         |one: &ModelOffered| files.inner.disk(&one.name).is_ok_and(|spec| spec.build(0).facts().sectors < least);
     let fits = if models.iter().any(is_longer) { FitSearch::None } else { comparison.fits };
     let asked = AdviceAsked { comparison: Comparison { fits, ..comparison }, load, models };
-    asked.answer(&files, catalogue, &Followed::new()).map_err(Failure::from)
+    asked.answer(&files, catalogue, &Followed::new(), steps).map_err(|error| match error {
+        Error::Interrupted(why) => Failure::Outside(format!("{why}; the same command goes on with this step")),
+        other => other.into(),
+    })
 }
 
 /// The preset of the disk's class, or of several if its class is unknown, and what is fitted to the recording.
@@ -232,6 +247,7 @@ fn offered(
     source: &RecordingSource,
     device: Option<&Device>,
     files: &mut WithFitted,
+    steps: &Steps,
 ) -> Result<Vec<ModelOffered>, Failure> {
     let here = source.disk.as_deref().and_then(|disk| files.inner.device(disk));
     let is_of = |file: &PathBuf, disk: &str| {
@@ -242,8 +258,9 @@ fn offered(
     let measured = disk.and_then(|disk| state::measured(disk).filter(|file| is_of(file, disk)));
     let measured = measured.map(|file| ModelOffered { name: file.display().to_string(), from: ModelFrom::Measured });
     let mut offered: Vec<ModelOffered> = measured.into_iter().chain(models::of_class(device, here)).collect();
-    match models::fitted(&source.name) {
+    match steps.fitted().map_or_else(|| models::fitted(&source.name), Ok) {
         Ok((fit, held_back)) => {
+            steps.keep_fitted(&fit, &held_back);
             files.fitted = Some(fit);
             offered.push(ModelOffered { name: FITTED.to_owned(), from: ModelFrom::Fitted(held_back) });
         }

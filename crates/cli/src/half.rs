@@ -5,6 +5,8 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
+use crate::failure::Failure;
+
 /// The whole file `half` becomes `to`.
 pub(crate) fn becomes(half: &Path, to: &Path) -> io::Result<()> {
     if !is_special(to) {
@@ -25,6 +27,15 @@ pub(crate) fn write(to: &Path, text: &str) -> io::Result<()> {
     fs::write(&half, text).and_then(|()| becomes(Path::new(&half), to))
 }
 
+/// Refuses a file, named by this option, that could not be written when the work is done.
+pub(crate) fn has_a_place(option: &str, file: &Path) -> Result<(), Failure> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match folder.is_dir() {
+        true => Ok(()),
+        false => Err(Failure::Input(format!("{option} {}: no folder {}", file.display(), folder.display()))),
+    }
+}
+
 /// Whether a device, a pipe or a socket has this name: a rename would replace it.
 pub(crate) fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|there| !there.is_file() && !there.is_dir())
@@ -34,6 +45,16 @@ pub(crate) fn is_special(path: &Path) -> bool {
 mod tests {
     use super::*;
     use blksched_testkit::Folder;
+
+    #[test]
+    fn a_file_whose_folder_is_missing_is_refused_before_the_work() {
+        let folder = Folder::new();
+        assert!(
+            has_a_place("--share", &folder.path("x.json")).is_ok() && has_a_place("--share", Path::new("x")).is_ok()
+        );
+        let refused = format!("{:?}", has_a_place("--share", &folder.path("no/x.json")).unwrap_err());
+        assert!(refused.contains("--share ") && refused.contains("no folder "), "{refused}");
+    }
 
     #[test]
     fn a_file_is_replaced() {

@@ -108,6 +108,12 @@ pub fn printed(words: &[&str], columns: u16) -> (u8, String, String) {
     })
 }
 
+/// The same, and what is remembered between runs is in this folder.
+#[doc(hidden)]
+pub fn printed_remembering(words: &[&str], columns: u16, folder: &std::path::Path) -> (u8, String, String) {
+    state::within(folder, || printed(words, columns))
+}
+
 /// The same of `serve`, until it is stopped by this switch.
 #[cfg(all(feature = "serve", target_os = "linux"))]
 #[doc(hidden)]

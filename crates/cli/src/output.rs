@@ -94,6 +94,11 @@ pub(crate) fn kept_for_test<T>(columns: u16, work: impl FnOnce() -> T) -> (T, Ke
     (result, KEPT.take().unwrap_or_default())
 }
 
+/// Whether a test keeps what is printed on this thread.
+pub(crate) fn is_kept_for_test() -> bool {
+    KEPT.with_borrow(Option::is_some)
+}
+
 /// Print a line to standard error, without its colours where they are not wanted.
 pub(crate) fn warn(text: &str) {
     let text = shown_name(text);

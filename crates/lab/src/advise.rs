@@ -68,12 +68,38 @@ impl Advised {
     }
 }
 
+/// Who follows the steps to an answer, and keeps what they find, so that the same question goes on where it was
+/// interrupted; `()` does neither.
+pub trait AdviceFollowed {
+    /// What an earlier run found of this model.
+    fn found(&self, _offered: &ModelOffered) -> Option<ModelTried> {
+        None
+    }
+
+    /// So many replays begin, on models of which nothing was found.
+    fn trying(&self, _replays: usize) {}
+
+    /// One of these models was tried, by so many replays.
+    fn tried(&self, _tried: &ModelTried, _replays: u32) {}
+
+    /// The nearest model answers: so many runs begin, or more if they leave the question open.
+    fn predicting(&self, _runs: usize) {}
+}
+
+impl AdviceFollowed for () {}
+
 impl AdviceAsked {
     /// The answer.
     ///
     /// # Errors
     /// If the recording is not understood, or the user interrupted before there was an answer.
-    pub fn answer(&self, files: &dyn Files, catalogue: &Catalogue, watch: &dyn Watch) -> Result<Advised, Error> {
+    pub fn answer(
+        &self,
+        files: &dyn Files,
+        catalogue: &Catalogue,
+        watch: &dyn Watch,
+        followed: &dyn AdviceFollowed,
+    ) -> Result<Advised, Error> {
         let name = self.comparison.scene.jobs.concat();
         let mut ways = Vec::new();
         for way in Replayed::all(&name, self.load.has_completions) {
@@ -90,11 +116,25 @@ impl AdviceAsked {
             true => present(device.as_ref(), catalogue),
             false => self.comparison.elevators.clone(),
         };
-        let tried = |offered: &ModelOffered| {
-            let ways = ways.iter().map(|way| self.tried(offered, way, &elevators, files, catalogue));
-            ways.reduce(ModelTried::nearer).expect("a recording can be replayed")
+        let found: Vec<Option<ModelTried>> = self.models.iter().map(|one| followed.found(one)).collect();
+        followed.trying(ways.len() * found.iter().filter(|found| found.is_none()).count());
+        let tried = |(offered, found): (&ModelOffered, Option<ModelTried>)| {
+            if let Some(found) = found {
+                return Ok(found);
+            }
+            let mut nearest: Option<ModelTried> = None;
+            for way in &ways {
+                if watch.is_interrupted() {
+                    return Err(Error::Interrupted("interrupted before all models were tried".to_owned()));
+                }
+                let tried = self.tried(offered, way, &elevators, files, catalogue);
+                nearest = Some(nearest.into_iter().fold(tried, ModelTried::nearer_of));
+            }
+            let tried = nearest.expect("a recording can be replayed");
+            followed.tried(&tried, ways.len() as u32);
+            Ok(tried)
         };
-        let models: Vec<ModelTried> = self.models.iter().map(tried).collect();
+        let models = self.models.iter().zip(found).map(tried).collect::<Result<Vec<ModelTried>, Error>>()?;
         let (nearest, load) = (model::nearest(&models), self.load.clone());
         let mut advised = Advised { device, load, models, nearest, compared: None, culprit: None };
         let near = nearest.map(|nearest| &advised.models[nearest]).filter(|one| one.is_near());
@@ -107,6 +147,7 @@ impl AdviceAsked {
         let fits = if is_fitted { FitSearch::None } else { self.comparison.fits };
         let comparison = Comparison { scene, elevators, fits, ..self.comparison.clone() };
         let comparison = Comparison { elevators: comparison.offered(&stage, catalogue), ..comparison };
+        followed.predicting(comparison.elevators.len() * comparison.seeds as usize);
         let compared = comparison.run(stage, catalogue, watch)?;
         advised.culprit = explained(&compared)?;
         advised.compared = Some(compared);

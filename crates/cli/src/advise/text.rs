@@ -84,6 +84,7 @@ fn work(kind: LiveKind) -> &'static str {
         LiveKind::Read => "reads",
         LiveKind::SyncWrite => "sync writes",
         LiveKind::Write => "writes",
+        LiveKind::Any => "I/O",
     }
 }
 

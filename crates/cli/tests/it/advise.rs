@@ -206,6 +206,38 @@ fn the_header_says_what_the_disk_is_and_only_what_its_kernel_offers_is_compared(
 }
 
 #[test]
+fn a_second_run_goes_on_where_the_first_was_and_every_step_says_how_long_it_takes() {
+    let folder = Folder::new();
+    let trace = recording(&folder, ALONE);
+    let state = folder.path("state");
+    let advised = |more: &[&str]| {
+        let words = [&["advise", &*trace, "--seeds", "1", "--effort", "0.1"][..], more].concat();
+        blksched_cli::printed_remembering(&words, 10_000, &state)
+    };
+    let (_, first, said) = advised(&[]);
+    assert!(said.contains("step 1 of 3: reading the recording (") && said.contains("fitting a model to it: about"));
+    assert!(said.contains("step 2 of 3: 8 replays, to see how near") && said.contains(": about"), "{said}");
+    assert!(said.contains("step 3 of 3: ") && said.contains("simulated runs of the nearest model: about"), "{said}");
+    let (_, again, said) = advised(&[]);
+    assert!(said.contains("the model that was fitted to it is kept from before: about"), "{said}");
+    assert!(said.contains("step 2 of 3: how near each model comes is known from before"), "{said}");
+    assert_eq!(first, again);
+    // Another question, another model's file, another recording: nothing of it is known.
+    let (_, _, said) = advised(&["--elevators", "bfq,none"]);
+    assert!(said.contains("8 replays"), "{said}");
+    let named = |text: &str| {
+        let disk = folder.written("my.toml", text);
+        advised(&["--disk", disk.to_str().expect("UTF-8")]).2
+    };
+    let hdd = concat!(env!("CARGO_MANIFEST_DIR"), "/../disks/presets/hdd-7200.toml");
+    let hdd = &*std::fs::read_to_string(hdd).expect("a preset");
+    assert!(named(hdd).contains("2 replays") && named(hdd).contains("known from before"));
+    assert!(named(&format!("{hdd}\n# changed\n")).contains("2 replays"));
+    recording(&folder, WRITE_STORM);
+    assert!(advised(&[]).2.contains("8 replays"));
+}
+
+#[test]
 fn what_is_neither_a_disk_nor_a_recording_is_refused_with_what_would_be() {
     let refused = |words: &[&str]| {
         let output = printed(&[&["advise"], words].concat(), 1000);
@@ -230,7 +262,7 @@ fn what_is_neither_a_disk_nor_a_recording_is_refused_with_what_would_be() {
     assert!(refused(&[&trace, "--elevators", "mq-deadlin"]).contains("mq-deadline"));
     assert!(refused(&[&trace, "--print"]).contains("expected a disk's name"));
     let output = printed(&["advise", "sda", "--time", "10min", "--print"], 120);
-    assert!(String::from_utf8_lossy(&output.stdout).contains("timeout 600 cat"), "the example of --help");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("\nseconds=600\n"), "the example of --help");
 }
 
 #[test]

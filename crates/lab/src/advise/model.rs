@@ -73,6 +73,20 @@ impl Replayed {
         }
     }
 
+    /// Its name where it is kept.
+    pub fn name(self) -> &'static str {
+        match self {
+            Replayed::Closed => "closed",
+            Replayed::Open => "recorded",
+            Replayed::AsSaid => "as said",
+        }
+    }
+
+    /// The one of this name.
+    pub fn named(name: &str) -> Option<Replayed> {
+        [Replayed::Closed, Replayed::Open, Replayed::AsSaid].into_iter().find(|way| way.name() == name)
+    }
+
     /// The recording as a word of the command line, a row for each name of processes.
     pub(super) fn of(self, name: &str) -> String {
         let timing = match self {
@@ -142,14 +156,25 @@ impl ModelTried {
         ModelTried { offered, replayed, misses, missed, means }
     }
 
+    /// What was found of it earlier.
+    pub fn found(
+        offered: &ModelOffered,
+        replayed: Replayed,
+        misses: Result<f64, String>,
+        missed: Option<String>,
+        means: Option<String>,
+    ) -> ModelTried {
+        ModelTried { offered: offered.clone(), replayed, misses, missed, means }
+    }
+
     /// Its miss as something to be sorted by; no figure is behind any.
     fn distance(&self) -> f64 {
         self.misses.as_ref().map_or(f64::INFINITY, |misses| *misses)
     }
 
-    /// The way of replaying it by which it misses least, the first of equal ones.
-    pub(super) fn nearer(self, other: ModelTried) -> ModelTried {
-        if other.distance() < self.distance() { other } else { self }
+    /// The way of replaying it by which it misses least; `earlier` of equal ones.
+    pub(super) fn nearer_of(self, earlier: ModelTried) -> ModelTried {
+        if self.distance() < earlier.distance() { self } else { earlier }
     }
 
     /// Whether predictions may rest on it.
@@ -225,8 +250,8 @@ mod tests {
         assert_eq!((both(2.3), both(1.99)), (Some(0), Some(1)), "the head start is among near ones");
         fitted.misses = Ok(9.0);
         assert_eq!(nearest(&[fitted.clone(), tried(Ok(9.5))]), Some(0), "none is near");
-        assert_eq!(tried(Ok(3.0)).nearer(tried(Ok(1.5))).misses, Ok(1.5));
-        assert_eq!(tried(Err("x".to_owned())).nearer(tried(Ok(9.0))).misses, Ok(9.0));
+        assert_eq!(tried(Ok(1.5)).nearer_of(tried(Ok(3.0))).misses, Ok(1.5));
+        assert_eq!(tried(Ok(9.0)).nearer_of(tried(Err("x".to_owned()))).misses, Ok(9.0));
         assert!(tried(Ok(2.0)).is_near() && !tried(Ok(2.001)).is_near() && !models[1].is_near());
     }
 
