@@ -3,6 +3,8 @@
 //! What is decided is in `blksched_lab::live`; here are the machine, the journal of what was there, and the process
 //! that gives it back if this one is killed.
 
+mod checked;
+mod counters;
 mod disk;
 pub(crate) mod groups;
 mod journal;
@@ -16,7 +18,7 @@ use std::path::PathBuf;
 
 use blksched::Span;
 use blksched_lab::live::{
-    Finish, Guard, GuardedFigure, LiveArm, LivePlan, Place, SETTLE, SETTLE_IO_COST, Saved, conduct, plan,
+    Finish, Guard, GuardedFigure, LiveArm, LivePlan, Place, SETTLE, SETTLE_IO_COST, Saved, conduct, group, plan,
 };
 use clap::Args;
 
@@ -134,9 +136,9 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
             "trial: which disk? as in `blksched trial sda --elevators mq-deadline,bfq`".to_owned(),
         ));
     };
-    let disks = named(name)?;
+    let names = named(name)?;
+    let disks: Vec<&str> = names.iter().map(String::as_str).collect();
     let name = &*disks.join(",");
-    let names: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
     let devices = crate::record::machine::read("/".as_ref(), &names).map_err(Failure::Input)?;
     disk::refuse(&disks)?;
     disks_are_alike(&disks)?;
@@ -147,7 +149,12 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     let plan = plan.map_err(Failure::Input)?;
     let mut files = QueueFiles::of(name);
     let saved = Saved::read_for(&mut files, &arms).map_err(Failure::Outside)?;
+    group::check_cost(&mut files, &arms).map_err(Failure::Input)?;
+    checked::knobs(&arms, &saved)?;
+    checked::guards(&arguments.abort_if, machine::PRESSURE.as_ref())?;
+    checked::share(arguments.share.as_deref())?;
     let counted = counted(&files, arguments)?;
+    let is_counted = !counted.is_empty();
     let foretold = predicted::of(name);
     let told = told(name, &arms, &plan, &saved, arguments) + &counted + &report::foretold(foretold.as_ref(), &arms);
     // What is printed for programs or as a file holds nothing else.
@@ -155,12 +162,10 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
         true => output::warn(told.trim_end()),
         false => output::print(&told)?,
     }
-    if let Some(share) = arguments.share.as_ref().filter(|share| share.exists()) {
-        return Err(Failure::Input(format!("--share {}: already exists: expected a new file's name", share.display())));
-    }
     if arguments.dry_run {
         return Ok(());
     }
+    checked::privileges()?;
     confirm(arguments, name)?;
     let journal = Journal { disk: name.to_owned(), process: std::process::id(), saved: saved.clone() };
     // First who gives back, then the tracer's instance, the journal, the first switch: a kill at any moment is covered.
@@ -178,8 +183,15 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
         std::fs::remove_file(&written).map_err(|error| Failure::Outside(format!("{}: {error}", written.display())))?;
     }
     watchdog.end();
-    let of =
-        written::TrialReport { disk: name, arms: &arms, plan: &plan, sat: &sat, lost, foretold: foretold.as_ref() };
+    let of = written::TrialReport {
+        disk: name,
+        arms: &arms,
+        plan: &plan,
+        sat: &sat,
+        lost,
+        is_counted,
+        foretold: foretold.as_ref(),
+    };
     of.write(arguments, &devices)?;
     if let Err(why) = &sat.restored {
         return Err(Failure::Outside(format!("{why}; `blksched trial --restore` tries again")));
@@ -191,8 +203,8 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
 }
 
 /// The disks' names, in the order of their names, so that one array has one journal.
-fn named(name: &str) -> Result<Vec<&str>, Failure> {
-    let mut disks: Vec<&str> = name.split(',').map(|disk| disk.trim().trim_start_matches("/dev/")).collect();
+fn named(name: &str) -> Result<Vec<String>, Failure> {
+    let mut disks: Vec<String> = name.split(',').map(|disk| crate::record::machine::name_of(disk.trim())).collect();
     disks.sort_unstable();
     match disks.windows(2).find(|two| two[0] == two[1]) {
         Some(two) => Err(Failure::Input(format!("trial {name}: {} is named twice", two[0]))),
@@ -268,6 +280,10 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
         text += "What io.max holds back is seen when it is let through, by a worker of the kernel's: its waiting \
                  before that is in no latency, but in the KiB/s.\n";
     }
+    if sets("/io.latency") || sets("/io.weight") || sets("io.cost.qos") || sets("io.cost.model") {
+        text += "What io.cost and io.latency hold back waits in the process that submits it: of several I/Os at a time \
+                 one has that wait in its latency, so judge such a setting by the KiB/s.\n";
+    }
     if arms.iter().any(LiveArm::sets_io_cost) && arguments.settle.is_none() {
         text += "So much is left out as io.cost finds its rate in steps (--settle).\n";
     }
@@ -275,8 +291,11 @@ fn told(name: &str, arms: &[LiveArm], plan: &LivePlan, saved: &Saved, arguments:
         text += &format!("Ends if {guard}.\n");
     }
     if arguments.dry_run {
-        let block = |block: &Vec<usize>| block.iter().map(|arm| words[*arm].clone()).collect::<Vec<_>>().join(", ");
-        text += &format!("Order: {}.\n", plan.blocks.iter().map(block).collect::<Vec<_>>().join("; "));
+        let numbered = words.iter().enumerate().map(|(nth, arm)| format!("{} = {arm}", nth + 1));
+        let numbered = numbered.collect::<Vec<_>>().join("; ");
+        let block = |block: &Vec<usize>| block.iter().map(|arm| (arm + 1).to_string()).collect::<Vec<_>>().join(" ");
+        let order = plan.blocks.iter().map(block).collect::<Vec<_>>().join(", ");
+        text += &format!("Order of the periods: {order} ({numbered}).\n");
         text += "Given back at the end, in this order, where it reads otherwise:\n";
         let is_used = |(place, value): &&(Place, String)| value != "0" || !matches!(place, Place::Memory(_));
         for (place, value) in saved.0.iter().filter(is_used) {

@@ -20,7 +20,7 @@ mod settings;
 mod simulated;
 
 pub use conduct::{Finish, Sitting, conduct};
-pub use contrast::{LiveContrast, Look};
+pub use contrast::{LiveContrast, Look, RATE, Stream};
 pub use foretold::{Foretold, setting};
 pub use guard::{Guard, GuardedFigure};
 pub use judge::{LiveVerdict, judge};
@@ -42,10 +42,12 @@ pub enum LiveKind {
     SyncWrite,
     /// Written back in the background.
     Write,
+    /// Reads and writes together, of which only the pressure is known ([`LiveStall`]).
+    Any,
 }
 
 impl LiveKind {
-    /// All of them.
+    /// Those that an I/O can have.
     pub const ALL: [LiveKind; 3] = [LiveKind::Read, LiveKind::SyncWrite, LiveKind::Write];
 
     /// As it is printed and typed.
@@ -54,6 +56,7 @@ impl LiveKind {
             LiveKind::Read => "read",
             LiveKind::SyncWrite => "sync-write",
             LiveKind::Write => "write",
+            LiveKind::Any => "I/O",
         }
     }
 }
@@ -71,17 +74,30 @@ pub struct LiveIo {
     pub waited: Span,
 }
 
-/// What a disk's counters say of a short time, where its I/Os cannot be watched one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a disk's counters say of a short time, where its I/Os cannot be watched one by one, or those of a control group.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveCount {
+    /// The control group, by its path below the root group; `None`: all of the disk's.
+    pub whose: Option<String>,
     /// Their kind; counters do not tell sync writes from others, which are all [`LiveKind::Write`] then.
     pub kind: LiveKind,
     /// Requests that were done.
     pub ios: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// How long they took, all together.
-    pub waited: Span,
+    /// How long they took, all together; a group's counters do not tell.
+    pub waited: Option<Span>,
+}
+
+/// For how long of a short time processes waited for I/O, of any disk (PSI).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveStall {
+    /// The control group; `None`: all of the machine's.
+    pub whose: Option<String>,
+    /// Some of those that wanted to run.
+    pub some: Span,
+    /// All of them.
+    pub full: Span,
 }
 
 /// What one stream of I/O (a process and a kind, or all of a kind) got in one period.
@@ -93,6 +109,10 @@ pub struct StreamFigures {
     pub bytes: u64,
     /// How many were only counted, and how long they took, all together.
     pub counted: (u64, Span),
+    /// How many were counted without their time.
+    pub untimed: u64,
+    /// For how long some and all processes waited for I/O, if that is known.
+    pub stalled: Option<[Span; 2]>,
 }
 
 impl StreamFigures {
@@ -103,18 +123,28 @@ impl StreamFigures {
 
     fn count(&mut self, count: &LiveCount) {
         self.bytes += count.bytes;
-        self.counted.0 += count.ios;
-        self.counted.1 += count.waited;
+        match count.waited {
+            Some(waited) => {
+                self.counted.0 += count.ios;
+                self.counted.1 += waited;
+            }
+            None => self.untimed += count.ios,
+        }
+    }
+
+    fn stall(&mut self, stall: &LiveStall) {
+        let [some, full] = self.stalled.unwrap_or_default();
+        self.stalled = Some([some + stall.some, full + stall.full]);
     }
 
     /// I/Os done.
     pub fn ios(&self) -> u64 {
-        self.waits.count() + self.counted.0
+        self.waits.count() + self.counted.0 + self.untimed
     }
 
-    /// Their mean latency \[ns\]; NaN of none.
+    /// Their mean latency \[ns\]; NaN of none, or if their time is not known.
     pub fn mean(&self) -> f64 {
         let watched = if self.waits.is_empty() { 0.0 } else { self.waits.mean() * self.waits.count() as f64 };
-        (watched + self.counted.1.as_ns() as f64) / self.ios() as f64
+        (watched + self.counted.1.as_ns() as f64) / (self.waits.count() + self.counted.0) as f64
     }
 }

@@ -1,6 +1,7 @@
 //! What a disk is used for, and when its settings are not to be touched.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
@@ -90,7 +91,12 @@ fn refuse_in(sys: &Path, disks: &[&str]) -> Result<(), Failure> {
 /// The schedulers that its kernel offers.
 pub(super) fn schedulers(name: &str) -> Result<Vec<String>, Failure> {
     let file = folder(name).join("queue/scheduler");
-    let text = fs::read_to_string(&file).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))?;
+    let text = fs::read_to_string(&file).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => {
+            Failure::Input(format!("{name} has no schedulers ({}): expected a disk that has", file.display()))
+        }
+        _ => Failure::Outside(format!("{}: {error}", file.display())),
+    })?;
     Ok(text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect())
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use blksched_lab::live::Place;
 use blksched_text::did_you_mean;
 
 /// The kernel's options without which a file does not exist.
@@ -66,6 +67,70 @@ impl GroupTree {
     /// A group's folder.
     fn folder(&self, group: &str) -> Option<PathBuf> {
         Some(self.root.as_ref()?.join(group))
+    }
+
+    /// The groups, by their paths below the root group, each with its folder.
+    fn all(root: &Path) -> Vec<(String, PathBuf)> {
+        let mut all = Vec::new();
+        let mut within = vec![String::new()];
+        while let Some(above) = within.pop() {
+            let folder = root.join(&above);
+            within.extend(groups_in(&folder).iter().map(|name| format!("{above}/{name}").trim_matches('/').to_owned()));
+            if !above.is_empty() {
+                all.push((above, folder));
+            }
+        }
+        all.sort();
+        all
+    }
+
+    /// The groups below the root that have this file, and whether none below them has it, too: whose figures are
+    /// nobody else's.
+    pub fn with_file(&self, file: &str) -> Vec<(String, PathBuf, bool)> {
+        let has = |folder: &Path| folder.join(file).exists();
+        let all = self.root.iter().flat_map(|root| GroupTree::all(root)).filter(|(_, folder)| has(folder));
+        let is_last = |folder: &Path| !groups_in(folder).iter().any(|below| has(&folder.join(below)));
+        all.map(|(group, folder)| (is_last(&folder), group, folder))
+            .map(|(last, group, at)| (group, at, last))
+            .collect()
+    }
+
+    /// The files in which BFQ has a weight for one of these disks alone.
+    ///
+    /// # Errors
+    /// Of one that a trial could not give back: of version 1, or in a group with a name that no journal holds.
+    pub fn bfqs_weights(&self, numbers: &[String]) -> Result<Vec<Place>, String> {
+        let has_line = |file: &Path| {
+            let text = fs::read_to_string(file).unwrap_or_default();
+            text.lines().any(|line| numbers.iter().any(|number| line.split_whitespace().next() == Some(number)))
+        };
+        let switch = "a switch away from bfq forgets that";
+        let of_version_1 = self.of_version_1.iter().flat_map(|root| GroupTree::all(root));
+        if let Some((_, folder)) =
+            of_version_1.into_iter().find(|(_, at)| has_line(&at.join("blkio.bfq.weight_device")))
+        {
+            return Err(format!(
+                "{} has a weight for this disk, and {switch}: of groups of version 1 a trial does not give it back: \
+                 expected settings of bfq alone, or none of these weights",
+                folder.join("blkio.bfq.weight_device").display()
+            ));
+        }
+        let mut places = Vec::new();
+        for (group, folder) in self.root.iter().flat_map(|root| GroupTree::all(root)) {
+            let file = folder.join("io.bfq.weight");
+            if !has_line(&file) {
+                continue;
+            }
+            if group.contains(['=', '\n']) || group.contains("..") {
+                return Err(format!(
+                    "{} has a weight for this disk, {switch}, and no journal holds this group's name: expected settings \
+                     of bfq alone, or a group without `=` and `..` in its name",
+                    file.display()
+                ));
+            }
+            places.push(Place::Group { group, file: "io.bfq.weight".to_owned() });
+        }
+        Ok(places)
     }
 
     /// Whether there is no such group (any more).
@@ -175,6 +240,32 @@ mod tests {
         assert!(near.contains("no group `db.servise` in") && near.contains("did you mean `db.service`?"), "{near}");
         assert!(refused("system.slise/db.service", "io.max").contains("did you mean `system.slice`?"));
         assert!(tree.is_gone("web") && !tree.is_gone("system.slice") && !tree.is_gone(""));
+    }
+
+    #[test]
+    fn weights_for_one_disk_are_found_in_all_groups_and_those_that_cannot_be_given_back_are_named() {
+        let root = Folder::new();
+        let weights = |group: &str, file: &str, text: &str| {
+            fs::create_dir_all(root.path(group)).unwrap();
+            fs::write(root.path(group).join(file), text).unwrap();
+        };
+        weights("two/system.slice/db.service", "io.bfq.weight", "default 100\n8:16 50\n8:0 300\n");
+        weights("two/system.slice", "io.bfq.weight", "default 500\n");
+        weights("two/web", "io.bfq.weight", "default 100\n8:0 20\n");
+        weights("one/web", "blkio.bfq.weight_device", "");
+        let place = |group: &str| Place::Group { group: group.to_owned(), file: "io.bfq.weight".to_owned() };
+        let mut tree = GroupTree::at(&root.path("two"));
+        tree.of_version_1 = Some(root.path("one"));
+        let of = |tree: &GroupTree, disk: &str| tree.bfqs_weights(&[disk.to_owned()]);
+        assert_eq!(of(&tree, "8:0").unwrap(), [place("system.slice/db.service"), place("web")]);
+        assert_eq!(of(&tree, "8:16").unwrap(), [place("system.slice/db.service")]);
+        assert_eq!(of(&tree, "8:1").unwrap(), []);
+        weights("one/web", "blkio.bfq.weight_device", "8:0 300\n");
+        let refused = of(&tree, "8:0").unwrap_err();
+        assert!(refused.contains("one/web/blkio.bfq.weight_device has a weight for this disk"), "{refused}");
+        assert!(refused.contains("expected settings of bfq alone"), "{refused}");
+        weights("two/a=b", "io.bfq.weight", "default 100\n8:16 20\n");
+        assert!(of(&tree, "8:16").unwrap_err().contains("a=b/io.bfq.weight has a weight"));
     }
 
     #[test]

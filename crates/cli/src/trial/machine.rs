@@ -10,13 +10,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use blksched::{Instant, Span};
-use blksched_lab::live::{LiveCount, LiveIo, LiveKind, LiveMachine, LiveTick, Place, group};
+use blksched_lab::live::{LiveIo, LiveKind, LiveMachine, LiveTick, Place, group};
 use blksched_traces::machine::Machine;
 use blksched_traces::tracefs::{TracefsEvent, TracefsLine, events};
 
+use super::counters::{Counters, stalled_us};
 use super::groups::GroupTree;
 use crate::record::tracefs::{Instance, drain};
 
+/// The machine's pressure.
+pub(super) const PRESSURE: &str = "/proc/pressure/io";
 /// How often the kernel's buffers are emptied.
 const EVERY: Duration = Duration::from_millis(50);
 /// The buffer of each CPU \[MiB\]: two events for each I/O.
@@ -51,8 +54,8 @@ struct Eyes {
 enum SeenIos {
     /// One by one, by the tracer.
     Traced(Box<TracedIos>),
-    /// By the disks' counters: what they said last.
-    Counted(DiskCounters),
+    /// By counters.
+    Counted(Counters),
 }
 
 /// The I/Os that the tracer tells.
@@ -64,41 +67,6 @@ struct TracedIos {
     rest: Vec<u8>,
     waiting: WaitingIos,
     done: Vec<LiveIo>,
-}
-
-/// Reads and writes of all disks so far, as in `/sys/block/DISK/stat` (the kernel's Documentation/block/stat.rst):
-/// requests, sectors, and milliseconds that they took, all together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct DiskCounters([[u64; 3]; 2]);
-
-impl DiskCounters {
-    fn read(disks: &[PathBuf]) -> Result<DiskCounters, String> {
-        let mut sum = DiskCounters::default();
-        for disk in disks {
-            let path = disk.join("stat");
-            let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let one =
-                DiskCounters::parse(&text).ok_or_else(|| format!("{}: not as documented: {text}", path.display()))?;
-            sum.0.as_flattened_mut().iter_mut().zip(one.0.as_flattened()).for_each(|(sum, one)| *sum += one);
-        }
-        Ok(sum)
-    }
-
-    fn parse(text: &str) -> Option<DiskCounters> {
-        let numbers: Vec<u64> = text.split_whitespace().map_while(|word| word.parse().ok()).collect();
-        let of = |first: usize| Some([*numbers.get(first)?, *numbers.get(first + 2)?, *numbers.get(first + 3)?]);
-        Some(DiskCounters([of(0)?, of(4)?]))
-    }
-
-    /// What has been done since.
-    fn since(&self, before: &DiskCounters) -> Vec<LiveCount> {
-        let kinds = [LiveKind::Read, LiveKind::Write].into_iter().zip(self.0.iter().zip(&before.0));
-        let of = |(kind, (now, before)): (LiveKind, (&[u64; 3], &[u64; 3]))| {
-            let [ios, sectors, ms] = [0, 1, 2].map(|at| now[at].saturating_sub(before[at]));
-            LiveCount { kind, ios, bytes: sectors * 512, waited: Span::from_ms(ms) }
-        };
-        kinds.map(of).collect()
-    }
 }
 
 /// The I/Os that are not done, by their device and their last sector's successor.
@@ -162,11 +130,11 @@ impl QueueFiles {
         QueueFiles { disks, groups: GroupTree::here(), began: std::time::Instant::now(), eyes: None }
     }
 
-    /// The same, and its I/O is watched from now on: by the tracer, or if that is denied by the disks' counters.
+    /// The same, and its I/O is watched from now on: by the tracer, or if that is denied by counters.
     pub fn watched(mut self, machine: &Machine) -> Result<QueueFiles, String> {
         let seen = match crate::record::tracefs::available() {
             Ok(()) => SeenIos::Traced(Box::new(TracedIos::of(machine)?)),
-            Err(_) => SeenIos::Counted(DiskCounters::read(&self.disks)?),
+            Err(_) => SeenIos::Counted(Counters::of(&self.disks, GroupTree::here(), Path::new(PRESSURE))?),
         };
         self.eyes = Some(Eyes { seen, stop: signals(), pressure: None });
         Ok(self)
@@ -183,7 +151,8 @@ impl QueueFiles {
             return Err(format!("{why}; and the disk counts nothing (queue/iostats is 0)"));
         }
         Ok(Some(format!(
-            "No tracing ({why}): the disk's counters are compared, means and rates of all processes together, no p99."
+            "No tracing ({why}): counters are compared: means and rates of all processes together, no p99; each control \
+             group's I/Os and KiB/s (io.stat), and the pressure (PSI), where this machine has them."
         )))
     }
 
@@ -296,6 +265,11 @@ impl LiveMachine for QueueFiles {
         writable.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     }
 
+    fn weighted(&mut self) -> Result<Vec<Place>, String> {
+        let numbers = self.disks.iter().filter_map(|disk| fs::read_to_string(disk.join("dev")).ok());
+        self.groups.bfqs_weights(&numbers.map(|number| number.trim().to_owned()).collect::<Vec<_>>())
+    }
+
     fn now(&mut self) -> Instant {
         self.time()
     }
@@ -309,7 +283,7 @@ impl LiveMachine for QueueFiles {
         }
         let (now, stop) = (self.time(), is_stopped(&self.eyes));
         let Some(eyes) = &mut self.eyes else { return Err("the disk is not watched".to_owned()) };
-        let full = fs::read_to_string("/proc/pressure/io").ok().and_then(|text| full_us(&text));
+        let full = fs::read_to_string(PRESSURE).ok().and_then(|text| stalled_us(&text)).map(|[_, full]| full);
         let before = std::mem::replace(&mut eyes.pressure, full.map(|full| (now, full)));
         let psi_full = before.zip(full).map(|((at, before), full)| {
             full.saturating_sub(before) as f64 / (now.since(at).as_ns().max(1) as f64 / 1e3)
@@ -320,10 +294,8 @@ impl LiveMachine for QueueFiles {
                 tick.oldest = traced.waiting.0.values().map(|io| io.seen).min();
                 tick.done = std::mem::take(&mut traced.done);
             }
-            SeenIos::Counted(before) => {
-                let counters = DiskCounters::read(&self.disks)?;
-                tick.counted = counters.since(before);
-                *before = counters;
+            SeenIos::Counted(counters) => {
+                (tick.counted, tick.stalled) = counters.look()?;
             }
         }
         Ok(tick)
@@ -342,12 +314,6 @@ fn value(path: &Path, place: &Place, number: Option<&str>) -> Result<String, Str
     }
     let chosen = text.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
     chosen.map(str::to_owned).ok_or_else(|| format!("{}: `{text}`: none is chosen", path.display()))
-}
-
-/// The total of `full` in a file of PSI \[us\].
-fn full_us(text: &str) -> Option<u64> {
-    let line = text.lines().find(|line| line.starts_with("full "))?;
-    line.split_whitespace().find_map(|word| word.strip_prefix("total=")?.parse().ok())
 }
 
 #[cfg(test)]
@@ -419,24 +385,5 @@ mod tests {
         assert!(!of(&["sda"]).is_gone(&max));
         fs::remove_dir_all(root.path("groups/web")).unwrap();
         assert!(of(&["sda"]).is_gone(&max) && !of(&["sda"]).is_gone(&Place::Scheduler));
-    }
-
-    #[test]
-    fn pressure_is_read_as_the_kernel_writes_it() {
-        let text =
-            "some avg10=0.00 avg60=0.12 avg300=0.75 total=1980592653\nfull avg10=0.00 avg60=0.00 total=603354828\n";
-        assert_eq!((full_us(text), full_us("some total=1\n")), (Some(603_354_828), None));
-    }
-
-    #[test]
-    fn counters_are_read_as_documented_and_their_differences_are_what_was_done() {
-        let stat = |reads: &str, writes: &str| format!("{reads} {writes} 0 500 700 3 0 24 0 10 4\n");
-        let before = DiskCounters::parse(&stat("100 5 800 1000", "10 0 160 50")).unwrap();
-        let now = DiskCounters::parse(&stat("150 9 1200 1250", "12 0 176 58")).unwrap();
-        let count = |kind, ios, bytes, ms| LiveCount { kind, ios, bytes, waited: Span::from_ms(ms) };
-        let done = [count(LiveKind::Read, 50, 400 * 512, 250), count(LiveKind::Write, 2, 16 * 512, 8)];
-        assert_eq!(now.since(&before), done);
-        assert_eq!(before.since(&now)[0].ios, 0, "a counter that begins anew");
-        assert_eq!((DiskCounters::parse(""), DiskCounters::parse("1 2 3 x")), (None, None));
     }
 }

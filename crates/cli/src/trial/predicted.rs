@@ -66,7 +66,7 @@ pub(crate) fn keep(device: &Device, compared: &Compared) -> Result<(), String> {
     let value = json!({
         "schema": "blksched/predicted/1",
         "at": UNIX_EPOCH.elapsed().map_or(0, |elapsed| elapsed.as_secs()),
-        "model": compared.stage.disk.name,
+        "model": compared.comparison.scene.disk,
         "class": so_far::kind(&compared.stage.disk.model),
         "identity": identity,
         "base": base,

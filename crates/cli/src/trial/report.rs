@@ -1,6 +1,6 @@
 //! What a trial found, as text.
 
-use blksched_lab::live::{Finish, LiveArm, LiveContrast, LiveVerdict, Sitting};
+use blksched_lab::live::{Finish, LiveArm, LiveContrast, LiveVerdict, RATE, Sitting};
 use blksched_measure::Cell;
 
 use super::predicted::{Prediction, Proven};
@@ -109,10 +109,40 @@ fn proof(prediction: &Prediction, proven: &[Proven<'_>], arms: &[LiveArm]) -> St
     render(&table, TableStyle::Text)
 }
 
+/// What is proven to be done less under this arm: the rate of all I/Os of the main figure's kind; and if the arm holds
+/// groups back, also the part of one process, which waits where no latency shows it.
+pub(super) fn did_less<'s>(sat: &'s Sitting, arms: &[LiveArm], arm: usize) -> Option<&'s LiveContrast> {
+    let main = sat.verdict.main.iter().find(|main| main.arm == arm)?;
+    let is_it = |one: &&LiveContrast| {
+        let is_whole = one.stream == main.stream && (one.figure == RATE || one.figure == "KiB/s");
+        let is_part = arms[arm].holds_back() && one.stream.0.is_some() && one.figure != "KiB per I/O";
+        let is_done = is_whole || is_part && !one.figure.ends_with("ms") && !one.figure.ends_with('%');
+        one.arm == arm && is_done && one.is_proven() && one.paired.ratio < 1.0
+    };
+    sat.verdict.drift.iter().chain(&sat.verdict.contrasts).find(is_it)
+}
+
+/// What a better figure is worth where less was done for it.
+fn for_less(main: &LiveContrast, arms: &[LiveArm], sat: &Sitting) -> Option<String> {
+    let less = did_less(sat, arms, main.arm).filter(|_| main.is_proven() && main.paired.ratio < 1.0)?;
+    let arm = &arms[main.arm];
+    let held = match arm.holds_back() {
+        true => " It holds groups back: whether that is better no latency says.",
+        false => "",
+    };
+    Some(format!(
+        "Under {arm} less was done ({} of {} {:+.0} %), and what waits before it is submitted is in no latency.{held}",
+        less.figure,
+        whose(less),
+        (less.paired.ratio - 1.0) * 100.0
+    ))
+}
+
 /// The answer, and what else is to be known, a sentence each.
 pub(super) fn sentences(arms: &[LiveArm], sat: &Sitting, lost: u64) -> Vec<String> {
     let LiveVerdict { blocks, main, drift, over_time, .. } = &sat.verdict;
     let mut said: Vec<String> = main.iter().map(|one| sentence(one, arms, *blocks)).collect();
+    said.extend(main.iter().filter_map(|one| for_less(one, arms, sat)));
     if main.is_empty() {
         said.push("No verdict: no I/O in most periods.".to_owned());
     }

@@ -75,7 +75,6 @@ fn restore(path: &Path) -> Result<String, Failure> {
 
 /// `--restore`: of this disk, or of all that have a journal.
 pub(super) fn restore_all(folder: &Path, disk: Option<&str>) -> Result<(), Failure> {
-    let disk = disk.map(|disk| disk.strip_prefix("/dev/").unwrap_or(disk));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
     let of = |path: &Path| Some(path.file_name()?.to_str()?.strip_prefix("trial-")?.to_owned());
     let mut all: Vec<_> =
@@ -102,7 +101,7 @@ pub(super) fn restore_all(folder: &Path, disk: Option<&str>) -> Result<(), Failu
 
 /// Whether a journal of this name is about this disk, or about all of these.
 fn is_about(name: &str, asked: &str) -> bool {
-    asked.split(',').all(|disk| name.split(',').any(|own| own == disk.trim().trim_start_matches("/dev/")))
+    asked.split(',').all(|disk| name.split(',').any(|own| own == crate::record::machine::name_of(disk.trim())))
 }
 
 /// Whether this process is one of ours.

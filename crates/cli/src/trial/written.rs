@@ -21,6 +21,8 @@ pub(super) struct TrialReport<'a> {
     pub sat: &'a Sitting,
     /// Events of the tracer that were lost.
     pub lost: u64,
+    /// Whether I/O was only counted: then the figures of a stream with a name are a control group's.
+    pub is_counted: bool,
     pub foretold: Option<&'a Prediction>,
 }
 
@@ -75,11 +77,13 @@ impl TrialReport<'_> {
     }
 
     /// The setting that is proven to be better in the main figure, the best of several; `None` if none is. One that a
-    /// guard has ended, or that did not meet the same load, is not.
+    /// guard has ended, or that did not meet the same load, is not; nor is one by which groups were held back so that
+    /// less was done for one of them: what it waits for before it submits is in no latency.
     fn better(&self) -> Option<&LiveArm> {
         let is_out = |arm: usize| {
             matches!(self.sat.finish, Finish::Guarded(_, guarded) if guarded == arm)
                 || self.sat.verdict.drift.iter().any(|one| one.arm == arm && !one.may_be_the_settings())
+                || self.arms[arm].holds_back() && report::did_less(self.sat, self.arms, arm).is_some()
         };
         let main =
             self.sat.verdict.main.iter().filter(|one| one.is_proven() && one.paired.ratio < 1.0 && !is_out(one.arm));
@@ -100,15 +104,22 @@ impl TrialReport<'_> {
 
     /// What others may see: `blksched/trial-report/1`.
     fn shared(&self, devices: &Machine, proven: &[Proven<'_>], with_names: bool) -> Value {
-        let mut names: Vec<String> = Vec::new();
-        for one in &self.sat.verdict.contrasts {
-            let task = one.stream.0.iter().filter(|task| !names.contains(task));
-            names.extend(task.cloned().collect::<Vec<_>>());
+        // Control groups are named after services and users: their names are never sent.
+        let mut groups = groups_of(self.arms);
+        let mut names: Vec<&str> = Vec::new();
+        for name in self.sat.verdict.contrasts.iter().filter_map(|one| one.stream.0.as_deref()) {
+            let known = if self.is_counted { &mut groups } else { &mut names };
+            if !known.contains(&name) {
+                known.push(name);
+            }
         }
-        let name = |process: &str| match (with_names, names.iter().position(|name| name == process)) {
-            (false, Some(nth)) => format!("process {}", nth + 1),
-            (false, None) => "another process".to_owned(),
-            (true, _) => process.to_owned(),
+        let nth = |all: &[&str], name: &str| all.iter().position(|one| *one == name);
+        let name = |process: &str| match (self.is_counted, with_names) {
+            (true, _) => nth(&groups, process).map_or("another group".to_owned(), |nth| format!("group-{}", nth + 1)),
+            (false, true) => process.to_owned(),
+            (false, false) => {
+                nth(&names, process).map_or("another process".to_owned(), |nth| format!("process {}", nth + 1))
+            }
         };
         let mut value = self.figures(&without_names(self.arms), proven, &name);
         let words = devices.devices.values().next().map(|device| &device.words);
@@ -145,6 +156,7 @@ impl TrialReport<'_> {
         json!({
             "version": env!("CARGO_PKG_VERSION"),
             "settings": arms,
+            "seen": if self.is_counted { "counted" } else { "traced" },
             "period_ns": self.plan.every.as_ns(),
             "settling_ns": self.plan.settle.as_ns(),
             "ended": report::kind_of_end(&self.sat.finish),
@@ -161,8 +173,8 @@ impl TrialReport<'_> {
     }
 }
 
-/// The settings without the names of control groups, which are those of services and users.
-fn without_names(arms: &[LiveArm]) -> Vec<String> {
+/// The control groups that the settings name.
+fn groups_of(arms: &[LiveArm]) -> Vec<&str> {
     let mut groups: Vec<&str> = Vec::new();
     for (place, _) in arms.iter().flat_map(LiveArm::groups) {
         let Place::Group { group, .. } = place else { continue };
@@ -170,6 +182,12 @@ fn without_names(arms: &[LiveArm]) -> Vec<String> {
             groups.push(group);
         }
     }
+    groups
+}
+
+/// The settings without the names of control groups, which are those of services and users.
+fn without_names(arms: &[LiveArm]) -> Vec<String> {
+    let groups = groups_of(arms);
     let number = |name: &str| groups.iter().position(|own| *own == name).map(|nth| format!("group-{}", nth + 1));
     let renamed = |(place, value): &(Place, String)| match place {
         Place::Group { group, file } if !group.is_empty() => {
@@ -195,6 +213,10 @@ fn save(file: &Path, text: &str) -> Result<(), Failure> {
 
 #[cfg(test)]
 mod tests {
+    use blksched::Span;
+    use blksched_lab::live::{LiveKind, LiveVerdict, RATE, Stream};
+    use blksched_measure::Paired;
+
     use super::*;
 
     #[test]
@@ -203,5 +225,61 @@ mod tests {
         let arms = arms.map(|arm| LiveArm::parse(arm).unwrap());
         let shared = without_names(&arms);
         assert_eq!(shared, ["none", "none:io.cost.qos=enable=1:group-1/io.max=rbps=9:group-2/io.weight=2", "bfq"]);
+    }
+
+    fn contrast(stream: Stream, figure: &'static str, ratio: f64, p: f64) -> LiveContrast {
+        let paired = Paired { count: 9, ratio, low: ratio * 0.9, high: ratio * 1.1, p };
+        LiveContrast { arm: 1, stream, figure, base: 10.0, here: 10.0 * ratio, paired, p }
+    }
+
+    /// What a trial of these arms says whose second has a p99 of a half, and this rate.
+    fn halved(second: &str, rate: f64, is_counted: bool) -> (Option<String>, String, Value) {
+        let arms = ["none", second].map(|arm| LiveArm::parse(arm).unwrap());
+        let reads = (None, LiveKind::Read);
+        let main = contrast(reads.clone(), "p99 ms", 0.5, 0.001);
+        let of_group = contrast((Some("acme.slice".to_owned()), LiveKind::Read), "KiB/s", 1.0, 1.0);
+        let verdict = LiveVerdict {
+            blocks: 9,
+            main: vec![main.clone()],
+            contrasts: vec![main, contrast(reads.clone(), "KiB/s", rate, 0.001), of_group],
+            drift: vec![contrast(reads, RATE, rate, 0.001)],
+            ..LiveVerdict::default()
+        };
+        let sat = Sitting { finish: Finish::Whole, verdict, left_out: 0, restored: Ok(()) };
+        let plan =
+            blksched_lab::live::plan(2, Span::from_secs(10), Span::from_secs(200), Span::from_secs(2), 1).unwrap();
+        let report =
+            TrialReport { disk: "sda", arms: &arms, plan: &plan, sat: &sat, lost: 0, is_counted, foretold: None };
+        let better = report.better().map(ToString::to_string);
+        (better, report::sentences(&arms, &sat, 0).join(" "), report.shared(&Machine::default(), &[], true))
+    }
+
+    #[test]
+    fn latencies_that_are_better_because_groups_were_held_back_prove_nothing_better() {
+        let capped = "none:web/io.max=rbps=1000000";
+        let (better, said, _) = halved(capped, 0.7, false);
+        assert_eq!(better, None, "{said}");
+        assert!(said.contains("less was done (I/Os per s of all read -30 %)") && said.contains("no latency says"));
+        let (better, said, _) = halved(capped, 1.2, false);
+        assert!(better.as_deref() == Some(capped) && !said.contains("less was done"), "{said}");
+        // A scheduler may give the one and take from the other.
+        let (better, said, _) = halved("bfq", 0.7, false);
+        assert!(
+            better.as_deref() == Some("bfq") && said.contains("less was done") && !said.contains("no latency says"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_report_for_others_names_no_group_of_which_i_o_was_counted() {
+        let (.., shared) = halved("none:web/io.max=rbps=1000000", 1.0, true);
+        let text = shared.to_string();
+        assert!(!text.contains("acme") && !text.contains("web"), "{text}");
+        assert_eq!(
+            (shared["figures"][2]["process"].as_str(), shared["seen"].as_str()),
+            (Some("group-2"), Some("counted"))
+        );
+        let (.., shared) = halved("none", 1.0, false);
+        assert_eq!(shared["figures"][2]["process"].as_str(), Some("acme.slice"), "a process, with --share-processes");
     }
 }

@@ -4,7 +4,7 @@ use blksched::{Instant, Span};
 
 use super::contrast::PeriodFigures;
 use super::judge::is_clear;
-use super::{Guard, LiveArm, LiveMachine, LivePlan, LiveTick, LiveVerdict, Look, Place, Saved, judge};
+use super::{Guard, LiveArm, LiveKind, LiveMachine, LivePlan, LiveTick, LiveVerdict, Look, Place, Saved, judge};
 
 /// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,7 +108,10 @@ impl<M: LiveMachine> Conductor<'_, M> {
                 }
             }
             for count in tick.counted.iter().filter(|count| count.ios > 0) {
-                figures.entry((None, count.kind)).or_default().count(count);
+                figures.entry((count.whose.clone(), count.kind)).or_default().count(count);
+            }
+            for stall in &tick.stalled {
+                figures.entry((stall.whose.clone(), LiveKind::Any)).or_default().stall(stall);
             }
         })?;
         Ok(held.is_none_or(|oldest| oldest >= begin).then_some(figures))
@@ -143,6 +146,11 @@ impl<M: LiveMachine> Conductor<'_, M> {
         }
     }
 
+    /// Whether an arm sets this place.
+    fn is_an_arms(&self, place: &Place) -> bool {
+        self.arms.iter().flat_map(|arm| &arm.settings).any(|(own, _)| own == place)
+    }
+
     /// Watches until `end`; returns the submission of the oldest I/O that is then not done.
     fn watch(
         &mut self,
@@ -172,6 +180,8 @@ impl<M: LiveMachine> Conductor<'_, M> {
             for (place, value) in causes_first(expected) {
                 match self.machine.read(place) {
                     Ok(found) if found == *value => {}
+                    // A group that was only to have its weight back needs none any more.
+                    Err(_) if self.machine.is_gone(place) && !self.is_an_arms(place) => {}
                     found => {
                         let found = found.unwrap_or_else(|error| error);
                         return Err(Finish::Changed(place.clone(), value.clone(), found));

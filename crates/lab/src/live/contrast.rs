@@ -11,7 +11,7 @@ const ALPHA: f64 = 0.05;
 /// What ends a trial early.
 pub(super) const EARLY: f64 = 0.001;
 /// Requests done per second; of a process or a kind.
-pub(super) const RATE: &str = "I/Os per s";
+pub const RATE: &str = "I/Os per s";
 
 /// A process's name (`None`: all of them) and a kind.
 pub type Stream = (Option<String>, LiveKind);

@@ -6,8 +6,8 @@
 //! second half are compared with those of the first, all settings together: neighbours are compared, so a load that
 //! changes biases nothing, but the answer is about both loads.
 
+use super::StreamFigures;
 use super::contrast::{Figure, LiveContrast, Look, PeriodFigures, RATE, Stream, contrasts};
-use super::{LiveKind, StreamFigures};
 
 /// A change over time of less is not said. Chosen: no load is the same for twenty minutes, and nothing hangs on it but
 /// a sentence.
@@ -25,15 +25,16 @@ const MIX: [Figure; 3] = [
 /// Of a process: its rate follows from its share.
 const MIX_OF_A_PROCESS: [Figure; 1] = [("share of I/Os", share)];
 
-/// A kind's part of all I/Os of the period, or a process's part in those of the kind.
+/// A kind's part of all I/Os of the period, or a process's part in those of all processes of the kind.
 fn share(period: &PeriodFigures, (task, kind): &Stream, _: f64) -> f64 {
-    let count = |task: Option<&String>, kind| period.get(&(task.cloned(), kind)).map_or(0, StreamFigures::ios);
-    let own = count(task.as_ref(), *kind) as f64;
-    let of = match task {
-        None => LiveKind::ALL.map(|kind| count(None, kind)).iter().sum::<u64>(),
-        Some(_) => count(None, *kind),
+    let own = period.get(&(task.clone(), *kind)).map_or(0, StreamFigures::ios);
+    let is_beside = |other: &Stream| match task {
+        None => other.0.is_none(),
+        // Groups' counters count before I/Os are merged, and the disk's behind that.
+        Some(_) => other.0.is_some() && other.1 == *kind,
     };
-    own / of as f64
+    let of: u64 = period.iter().filter(|(stream, _)| is_beside(stream)).map(|(_, got)| got.ios()).sum();
+    own as f64 / of as f64
 }
 
 /// What of the load differs between the settings.
@@ -70,6 +71,7 @@ fn together(block: &[PeriodFigures]) -> PeriodFigures {
         sum.bytes += got.bytes;
         sum.counted.0 += got.counted.0;
         sum.counted.1 += got.counted.1;
+        sum.untimed += got.untimed;
     }
     all
 }
@@ -79,7 +81,7 @@ mod tests {
     use blksched::Span;
 
     use super::*;
-    use crate::live::{LiveCount, judge};
+    use crate::live::{LiveCount, LiveKind, judge};
 
     /// Twelve blocks of two periods: what each process read in it, by the block and the arm.
     fn verdict(reads: impl Fn(usize, usize) -> Vec<(&'static str, u64)>) -> crate::live::LiveVerdict {
@@ -88,9 +90,10 @@ mod tests {
             for (nth, (task, ios)) in reads(block, arm).into_iter().enumerate() {
                 // No two periods are quite alike.
                 let ios = ios + (block as u64 * 7 + arm as u64 * 3 + nth as u64) % 3;
-                let count = LiveCount { kind: LiveKind::Read, ios, bytes: ios * 4096, waited: Span::from_ms(2 * ios) };
                 for whose in [None, Some(task.to_owned())] {
-                    figures.entry((whose, LiveKind::Read)).or_default().count(&count);
+                    let (kind, waited) = (LiveKind::Read, Some(Span::from_ms(2 * ios)));
+                    let count = LiveCount { whose: whose.clone(), kind, ios, bytes: ios * 4096, waited };
+                    figures.entry((whose, kind)).or_default().count(&count);
                 }
             }
             figures

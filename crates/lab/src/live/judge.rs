@@ -14,7 +14,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::contrast::{EARLY, Figure, LiveContrast, Look, PeriodFigures, Stream, contrasts};
+use blksched::Span;
+
+use super::contrast::{EARLY, Figure, LiveContrast, Look, PeriodFigures, RATE, Stream, contrasts};
 use super::{LiveKind, StreamFigures, drift};
 
 /// Blocks before the first early look; below eight, Student's t trusts that logarithms are normal.
@@ -47,22 +49,45 @@ impl LiveVerdict {
     }
 }
 
-const RESULTS: [Figure; 3] = [
+/// Less of the time counts as this part: the ratio of two nothings is none.
+const PRESSURE_TO_SPEAK_OF: f64 = 1e-3;
+
+/// A part of the time for which processes waited for I/O \[%\].
+fn pressure(period: &PeriodFigures, stream: &Stream, seconds: f64, which: usize) -> f64 {
+    let part = |stalled: [Span; 2]| (stalled[which].as_secs_f64() / seconds).max(PRESSURE_TO_SPEAK_OF);
+    period.get(stream).and_then(|got| got.stalled).map_or(f64::NAN, |stalled| 100.0 * part(stalled))
+}
+
+const RESULTS: [Figure; 6] = [
     ("p99 ms", |period, stream, _| {
         let known = period.get(stream).filter(|got| got.waits.count() >= ENOUGH);
         known.map_or(f64::NAN, |got| got.waits.percentile(99.0).as_ms_f64())
     }),
     ("mean ms", |period, stream, _| period.get(stream).map_or(f64::NAN, |got| got.mean() / 1e6)),
-    ("KiB/s", |period, stream, seconds| period.get(stream).map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / seconds)),
+    ("KiB/s", |period, stream, seconds| {
+        let known = period.get(stream).filter(|got| got.ios() > 0);
+        known.map_or(f64::NAN, |got| got.bytes as f64 / 1024.0 / seconds)
+    }),
+    // Of a group, whose latencies nobody knows.
+    (RATE, |period, stream, seconds| {
+        let untimed = period.get(stream).map(|got| got.untimed).filter(|untimed| *untimed > 0);
+        untimed.map_or(f64::NAN, |untimed| untimed as f64 / seconds)
+    }),
+    ("psi some %", |period, stream, seconds| pressure(period, stream, seconds, 0)),
+    ("psi full %", |period, stream, seconds| pressure(period, stream, seconds, 1)),
 ];
 
 /// Compares the complete blocks; each has every arm's period by the arm's number, of which `seconds` were measured.
 pub fn judge(blocks: &[Vec<PeriodFigures>], seconds: f64, look: Look) -> LiveVerdict {
     let streams = streams(blocks);
     let all: Vec<&Stream> = streams.iter().collect();
-    let contrasts = contrasts(blocks, &all, &RESULTS, seconds, look);
-    let drift = drift::between_settings(blocks, &all, seconds);
-    let over_time = drift::over_time(blocks, &all, seconds);
+    let mut contrasts = contrasts(blocks, &all, &RESULTS, seconds, look);
+    // Where nobody waited under either there is nothing to be read.
+    let least = 100.0 * PRESSURE_TO_SPEAK_OF * 1.001;
+    contrasts.retain(|one| !one.figure.starts_with("psi ") || one.base.max(one.here) > least);
+    let load: Vec<&Stream> = all.iter().copied().filter(|(_, kind)| *kind != LiveKind::Any).collect();
+    let drift = drift::between_settings(blocks, &load, seconds);
+    let over_time = drift::over_time(blocks, &load, seconds);
     let busiest = main_stream(blocks);
     let of = |figure: &'static str| {
         contrasts.iter().filter(move |one| one.figure == figure).filter(|one| Some(&one.stream) == busiest.as_ref())
@@ -83,18 +108,23 @@ pub fn is_clear(blocks: &[Vec<PeriodFigures>], seconds: f64) -> bool {
     main.len() + 1 == arms && main.iter().all(|one| one.p <= EARLY)
 }
 
-/// The kinds, and the processes with the most I/O.
+/// The kinds, and the processes (or control groups) with the most I/O, each with its pressure if that is known.
 fn streams(blocks: &[Vec<PeriodFigures>]) -> BTreeSet<Stream> {
     let mut counts: BTreeMap<&Stream, u64> = BTreeMap::new();
     for (stream, got) in blocks.iter().flatten().flatten() {
         *counts.entry(stream).or_default() += got.ios();
     }
+    let (pressed, counts): (Vec<_>, Vec<_>) = counts.into_iter().partition(|((_, kind), _)| *kind == LiveKind::Any);
     let (kinds, mut tasks): (Vec<_>, Vec<_>) = counts.into_iter().partition(|((task, _), _)| task.is_none());
     tasks.sort_by_key(|(_, count)| core::cmp::Reverse(*count));
     // One process alone is its kind.
     let tasks =
         if tasks.len() > kinds.len() { tasks.into_iter().take(PROCESSES) } else { Vec::new().into_iter().take(0) };
-    kinds.into_iter().chain(tasks).map(|(stream, _)| stream.clone()).collect()
+    let mut chosen: BTreeSet<Stream> = kinds.into_iter().chain(tasks).map(|(stream, _)| stream.clone()).collect();
+    let is_chosen = |whose: &Option<String>| whose.is_none() || chosen.iter().any(|(task, _)| task == whose);
+    let pressed: Vec<_> = pressed.into_iter().map(|(stream, _)| stream).filter(|(task, _)| is_chosen(task)).collect();
+    chosen.extend(pressed.into_iter().cloned());
+    chosen
 }
 
 /// Of the kinds that somebody waits for, that with the most I/Os; of all if there is none.
@@ -114,13 +144,14 @@ fn main_stream(blocks: &[Vec<PeriodFigures>]) -> Option<Stream> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::live::{LiveCount, LiveStall};
 
     /// Blocks of two periods in which so many reads were only counted, each of these lengths \[ms\].
     fn counted(reads: u64, lengths: &[[u64; 2]]) -> Vec<Vec<PeriodFigures>> {
         let period = |ms: u64| {
             let mut got = StreamFigures::default();
-            let waited = blksched::Span::from_ms(ms * reads);
-            got.count(&super::super::LiveCount { kind: LiveKind::Read, ios: reads, bytes: reads * 4096, waited });
+            let (kind, waited) = (LiveKind::Read, Some(Span::from_ms(ms * reads)));
+            got.count(&LiveCount { whose: None, kind, ios: reads, bytes: reads * 4096, waited });
             PeriodFigures::from([((None, LiveKind::Read), got)])
         };
         lengths.iter().map(|block| block.iter().map(|ms| period(*ms)).collect()).collect()
@@ -138,5 +169,45 @@ mod tests {
         let alike: Vec<[u64; 2]> = lengths.iter().map(|block| [block[0], block[0]]).collect();
         assert!(!judge(&counted(50, &alike), 10.0, Look::Last).differs());
         assert!(judge(&counted(0, &lengths), 10.0, Look::Last).main.is_empty(), "nothing was done");
+    }
+
+    #[test]
+    fn of_groups_there_are_rates_and_pressure_and_no_latencies() {
+        let (db, idle) = (Some("a/db".to_owned()), Some("idle".to_owned()));
+        let mut blocks = counted(50, &[[10, 10], [11, 10], [10, 11], [10, 10], [11, 11], [10, 10], [9, 10], [10, 9]]);
+        for (nth, period) in blocks.iter_mut().flatten().enumerate() {
+            let (of_first, wander) = (nth % 2 == 0, nth as u64 % 3);
+            let count = |whose: &Option<String>, ios| {
+                let (whose, kind) = (whose.clone(), LiveKind::Read);
+                LiveCount { whose, kind, ios, bytes: ios * 8192, waited: None }
+            };
+            for count in [count(&db, if of_first { 400 } else { 800 } + wander), count(&idle, 20 + wander)] {
+                period.entry((count.whose.clone(), count.kind)).or_default().count(&count);
+            }
+            for (whose, ms) in [(None, 900), (db.clone(), 500), (Some("elsewhere".to_owned()), 100)] {
+                let some = Span::from_ms(ms * if of_first { 4 } else { 2 } + wander);
+                let stall = LiveStall { whose, some, full: Span::from_us(wander) };
+                period.entry((stall.whose.clone(), LiveKind::Any)).or_default().stall(&stall);
+            }
+        }
+        let verdict = judge(&blocks, 10.0, Look::Last);
+        let proven = verdict.contrasts.iter().filter(|one| one.is_proven());
+        let proven: Vec<_> = proven.map(|one| (one.stream.0.as_deref(), one.stream.1, one.figure)).collect();
+        let (read, any) = (LiveKind::Read, LiveKind::Any);
+        let of_db = [(Some("a/db"), read, "KiB/s"), (Some("a/db"), read, RATE), (Some("a/db"), any, "psi some %")];
+        assert_eq!(proven, [&[(None, any, "psi some %")][..], &of_db].concat());
+        let figures = |whose: &Option<String>| {
+            let own = verdict.contrasts.iter().filter(|one| one.stream.0 == *whose);
+            own.map(|one| one.figure).collect::<Vec<_>>()
+        };
+        assert_eq!(figures(&idle), ["KiB/s", RATE], "of whom nothing else is known");
+        assert!(figures(&None).contains(&"mean ms") && figures(&Some("elsewhere".to_owned())).is_empty());
+        let rate = verdict.contrasts.iter().find(|one| one.figure == RATE && one.stream.0 == db).expect("its rate");
+        assert!((rate.base - 40.0).abs() < 1.0 && (rate.paired.ratio - 2.0).abs() < 0.05, "{rate:?}");
+        // A thousandth of the time, or less, is no waiting.
+        assert!(verdict.contrasts.iter().all(|one| one.figure != "psi full %"), "{verdict:?}");
+        assert_eq!(verdict.main[0].stream, (None, LiveKind::Read));
+        // Shares are of the groups' I/Os: merging makes the disk's fewer.
+        assert!(verdict.drift.iter().all(|one| one.base <= 1.0 || one.figure != "share of I/Os"), "{verdict:?}");
     }
 }

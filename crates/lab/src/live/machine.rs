@@ -2,7 +2,7 @@
 
 use blksched::{Instant, Span};
 
-use super::{LiveCount, LiveIo, Place};
+use super::{LiveCount, LiveIo, LiveStall, Place};
 
 /// The machine whose settings take turns.
 pub trait LiveMachine {
@@ -26,6 +26,14 @@ pub trait LiveMachine {
     /// The names of the knobs of the scheduler in use.
     fn knobs(&mut self) -> Vec<String>;
 
+    /// The files of groups in which BFQ has a weight for this disk alone, which a switch to another scheduler forgets.
+    ///
+    /// # Errors
+    /// If there is one that cannot be given back.
+    fn weighted(&mut self) -> Result<Vec<Place>, String> {
+        Ok(Vec::new())
+    }
+
     /// The time.
     fn now(&mut self) -> Instant;
 
@@ -43,6 +51,8 @@ pub struct LiveTick {
     pub done: Vec<LiveIo>,
     /// What was counted, if they cannot be watched.
     pub counted: Vec<LiveCount>,
+    /// What PSI says then.
+    pub stalled: Vec<LiveStall>,
     /// The submission of the oldest one that is not.
     pub oldest: Option<Instant>,
     /// The part of the time that PSI calls full.

@@ -20,6 +20,9 @@ use super::{LiveMachine, Place};
 const OF_THE_QUEUE: [&str; 7] =
     ["nr_requests", "read_ahead_kb", "max_sectors_kb", "nomerges", "rq_affinity", "wbt_lat_usec", "iostats"];
 
+/// The schedulers of which all knobs are numbers.
+const KNOBS_ARE_NUMBERS: [&str; 3] = ["mq-deadline", "kyber", "bfq"];
+
 /// One of the settings that are compared: `bfq:slice_idle=0:nr_requests=128`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveArm {
@@ -63,6 +66,16 @@ impl LiveArm {
                 place.name()
             ));
         }
+        let is_number = |(place, value): &&(Place, String)| match place {
+            Place::Queue(name) if name == "wbt_lat_usec" && value == "-1" => true,
+            Place::Queue(_) | Place::Memory(_) => value.parse::<u64>().is_ok(),
+            // Of others it is not known.
+            Place::Knob(_) if KNOBS_ARE_NUMBERS.contains(&scheduler) => value.parse::<i64>().is_ok(),
+            _ => true,
+        };
+        if let Some((place, value)) = settings.iter().find(|one| !is_number(one)) {
+            return Err(format!("`{text}`: {}={value}: expected a whole number, without a unit", place.name()));
+        }
         let twice = |(nth, (place, _)): &(usize, &(Place, String))| {
             settings[..*nth].iter().any(|(other, _)| other == place || other.is_the_same_knob(place))
         };
@@ -86,6 +99,17 @@ impl LiveArm {
             true => Err(format!("`{text}`: io.bfq.weight: only bfq obeys it: expected it with `bfq`")),
             false => Ok(()),
         }
+    }
+
+    /// The names of the files of the queue and of the memory that an arm may set.
+    pub fn around() -> Vec<&'static str> {
+        OF_THE_QUEUE.into_iter().chain(OF_THE_MEMORY).collect()
+    }
+
+    /// Whether it holds I/O back before it counts as waiting in the block layer: limits and shares of groups.
+    pub fn holds_back(&self) -> bool {
+        let is_limit = |file: &str| file != "io.bfq.weight";
+        self.groups().any(|(place, _)| matches!(place, Place::Group { file, .. } if is_limit(file)))
     }
 
     /// Whether it sets a limit of dirty pages, which is common to all disks.
@@ -145,13 +169,18 @@ impl Saved {
     }
 
     /// The same, and what of these arms' is not the disk's alone: the groups' files that they set, and the memory's
-    /// limits if one of them sets one. Nobody else's trial touches what is common to all disks.
+    /// limits if one of them sets one. Nobody else's trial touches what is common to all disks. If one of them leaves
+    /// BFQ, its weights for this disk in all groups are among them.
     ///
     /// # Errors
-    /// As [`read`](Saved::read), and of a group's file that the machine does not have.
+    /// As [`read`](Saved::read), and of a group's file that the machine does not have, or whose weight cannot be given
+    /// back.
     pub fn read_for(machine: &mut impl LiveMachine, arms: &[LiveArm]) -> Result<Saved, String> {
         let saved = Saved::read(machine)?;
-        let groups: BTreeSet<&Place> = arms.iter().flat_map(LiveArm::groups).map(|(place, _)| place).collect();
+        let leaves_bfq = saved.scheduler() == "bfq" && arms.iter().any(|arm| arm.scheduler != "bfq");
+        let forgotten = if leaves_bfq { machine.weighted()? } else { Vec::new() };
+        let named = arms.iter().flat_map(LiveArm::groups).map(|(place, _)| place);
+        let groups: BTreeSet<&Place> = named.chain(&forgotten).collect();
         groups.iter().try_for_each(|place| machine.read(place).map(drop))?;
         let memory = if arms.iter().any(LiveArm::sets_memory) { &OF_THE_MEMORY[..] } else { &[] };
         let memory = memory.iter().map(|name| Place::Memory((*name).to_owned()));
@@ -307,6 +336,23 @@ mod tests {
         }
         for (text, word) in [("bfq:slice_idle", "`slice_idle`"), ("", "``"), ("bfq:a=", "`a=`"), ("../x", "`../x`")] {
             assert!(LiveArm::parse(text).unwrap_err().contains(word), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_no_file_takes_is_named() {
+        for text in [
+            "bfq:nr_requests=0x",
+            "bfq:dirty_bytes=64M",
+            "mq-deadline:fifo_batch=abc",
+            "none:wbt_lat_usec=-5",
+            "bfq:read_ahead_kb=",
+        ] {
+            let said = LiveArm::parse(text).unwrap_err();
+            assert!(said.contains("expected a whole number") || said.contains("expected KNOB=VALUE"), "{said}");
+        }
+        for text in ["none:wbt_lat_usec=-1", "bfq:max_budget=0", "adios:of_words=a b", "kyber:read_lat_nsec=2000000"] {
+            LiveArm::parse(text).unwrap();
         }
     }
 

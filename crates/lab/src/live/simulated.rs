@@ -83,7 +83,9 @@ impl SimulatedMachine {
         if self.cost_is_on() {
             self.values.insert(Place::Queue("wbt_lat_usec".to_owned()), "0".to_owned());
         }
-        self.values.insert(Place::of_path("web/io.bfq.weight"), "default".to_owned());
+        if let Some(weight) = self.values.get_mut(&Place::of_path("web/io.bfq.weight")) {
+            "default".clone_into(weight);
+        }
     }
 
     fn cost_is_on(&self) -> bool {
@@ -171,6 +173,11 @@ impl LiveMachine for SimulatedMachine {
             _ => None,
         });
         knobs.collect()
+    }
+
+    fn weighted(&mut self) -> Result<Vec<Place>, String> {
+        let weight = Place::of_path("web/io.bfq.weight");
+        Ok(self.values.get(&weight).is_some_and(|weight| weight != "default").then_some(weight).into_iter().collect())
     }
 
     fn now(&mut self) -> Instant {
