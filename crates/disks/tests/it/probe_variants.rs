@@ -122,28 +122,48 @@ fn every_budget_leaves_time_for_what_is_held_back() {
     }
 }
 
-/// A model whose host has a wall clock: the user may interrupt while it rests.
-struct OnTheWall(Modelled);
+/// A model whose host says other things of it.
+struct Told {
+    of: Modelled,
+    facts: TargetFacts,
+}
 
-impl Target for OnTheWall {
+impl Told {
+    fn new(of: Modelled, change: impl FnOnce(TargetFacts) -> TargetFacts) -> Told {
+        let facts = change(of.facts());
+        Told { of, facts }
+    }
+
+    /// The host has a wall clock: the user may interrupt while it rests.
+    fn on_the_wall(of: Modelled) -> Told {
+        Told::new(of, |facts| TargetFacts { clock: ProbeClock::Wall, ..facts })
+    }
+
+    /// Nothing in it turns.
+    fn never_turns(of: Modelled) -> Told {
+        Told::new(of, |facts| TargetFacts { never_turns: true, ..facts })
+    }
+}
+
+impl Target for Told {
     fn facts(&self) -> TargetFacts {
-        TargetFacts { clock: ProbeClock::Wall, ..self.0.facts() }
+        self.facts.clone()
     }
 
     fn now(&self) -> Instant {
-        self.0.now()
+        self.of.now()
     }
 
     fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
-        self.0.start(slot, op, start, sectors)
+        self.of.start(slot, op, start, sectors)
     }
 
     fn wait(&mut self) -> Result<CommandEnded, String> {
-        self.0.wait()
+        self.of.wait()
     }
 
     fn rest(&mut self, until: Instant) {
-        self.0.rest(until);
+        self.of.rest(until);
     }
 }
 
@@ -192,7 +212,7 @@ impl Target for Busy {
 
 #[test]
 fn who_has_had_enough_is_heard_while_the_prober_reckons() {
-    let mut target = OnTheWall(Modelled::new(&load("hdd-7200-ideal").unwrap(), 1, ProbeAccess::ReadOnly));
+    let mut target = Told::on_the_wall(Modelled::new(&load("hdd-7200-ideal").unwrap(), 1, ProbeAccess::ReadOnly));
     // The last report before the rates begin comes from the computation: nothing is requested meanwhile.
     let (mut last, mut still) = (Span::ZERO, 0);
     let outcome = measure(&mut target, Span::from_secs(60), 1, &mut |progress| {
@@ -225,7 +245,7 @@ fn whatever_a_busy_machine_makes_of_a_small_disk_is_a_model_or_says_why_it_is_no
 fn who_has_had_enough_is_heard_within_a_fifth_of_a_second_though_the_prober_rests_for_seconds() {
     for access in [ProbeAccess::ReadOnly, ProbeAccess::Destroy] {
         for seconds in [2, 5, 9, 14, 20, 27, 35] {
-            let mut target = OnTheWall(Modelled::new(&load("sata-ssd-ideal").unwrap(), 1, access));
+            let mut target = Told::on_the_wall(Modelled::new(&load("sata-ssd-ideal").unwrap(), 1, access));
             let enough = Span::from_secs(seconds);
             let outcome =
                 measure(&mut target, Span::from_secs(60), 1, &mut |progress| match progress.elapsed < enough {
@@ -238,31 +258,6 @@ fn who_has_had_enough_is_heard_within_a_fifth_of_a_second_though_the_prober_rest
     }
 }
 
-/// A disk of which the host says that nothing in it turns.
-struct NeverTurns(Modelled);
-
-impl Target for NeverTurns {
-    fn facts(&self) -> TargetFacts {
-        TargetFacts { never_turns: true, ..self.0.facts() }
-    }
-
-    fn now(&self) -> Instant {
-        self.0.now()
-    }
-
-    fn start(&mut self, slot: u32, op: Op, start: u64, sectors: u32) -> Result<(), String> {
-        self.0.start(slot, op, start, sectors)
-    }
-
-    fn wait(&mut self) -> Result<CommandEnded, String> {
-        self.0.wait()
-    }
-
-    fn rest(&mut self, until: Instant) {
-        self.0.rest(until);
-    }
-}
-
 #[test]
 fn a_disk_of_constant_time_that_the_host_says_does_not_turn_has_as_many_channels_as_it_has() {
     for (service, channels) in [("2ms", 1), ("2ms", 4), ("10ms", 1), ("200us", 1)] {
@@ -270,7 +265,7 @@ fn a_disk_of_constant_time_that_the_host_says_does_not_turn_has_as_many_channels
         let settings = settings.map(|(key, value)| (key.to_owned(), value));
         let real = load_changed("fixed", &settings).unwrap();
         for seed in 1..=3 {
-            let mut target = NeverTurns(Modelled::new(&real, seed, ProbeAccess::ReadOnly));
+            let mut target = Told::never_turns(Modelled::new(&real, seed, ProbeAccess::ReadOnly));
             let outcome = measure(&mut target, Span::from_secs(600), seed, &mut |_| ControlFlow::Continue(())).unwrap();
             assert!(!outcome.toml.contains("Its reads take as long as"), "the host is believed");
             let Model::Fixed(found) = &outcome.spec.model else { panic!("{service}: {}", outcome.toml) };
