@@ -19,9 +19,10 @@ pub fn commands_in(text: &str) -> Vec<Vec<String>> {
     calls(&plain(text))
 }
 
-/// The quote that is opened in a text and not closed.
+/// The quote that is opened in a text and not closed, also inside `$(…)` and back quotes.
 pub(super) fn unclosed_quote(text: &str) -> Option<char> {
-    Shell::read(text).unclosed
+    let shell = Shell::read(text);
+    shell.unclosed.or_else(|| shell.inside.iter().find_map(|inner| unclosed_quote(inner)))
 }
 
 /// The words of all commands of a text.
@@ -208,7 +209,10 @@ impl Shell<'_> {
         }
         loop {
             match self.letters.next() {
-                None => break,
+                None => {
+                    self.unclosed = self.unclosed.or((end == '`').then_some(end));
+                    break;
+                }
                 Some(letter) if letter == end && depth == 0 => break,
                 Some(letter) => {
                     depth += i32::from(letter == '(') - i32::from(letter == ')' && depth > 0);
@@ -291,6 +295,21 @@ mod tests {
         assert_eq!(found("fio --name=t-`date +%s` --bs=4k"), ["fio --name=t-`date +%s` --bs=4k"]);
         assert_eq!(found("fio --name=a --numjobs=$(nproc)"), ["fio --name=a --numjobs=$ncpus"]);
         assert_eq!(found("fio --name=a && fio --name=b"), ["fio --name=a", "fio --name=b"]);
+    }
+
+    #[test]
+    fn a_quote_that_is_not_closed_is_found_wherever_it_opens() {
+        for (text, quote) in [
+            ("fio --name='a", '\''),
+            ("`fio --name='a --bs=4k`", '\''),
+            ("x=$(fio --name=\"a --bs=4k)", '"'),
+            ("Example: `fio --name=a --bs=4k", '`'),
+        ] {
+            assert_eq!(unclosed_quote(text), Some(quote), "{text}");
+        }
+        for text in ["`fio --name='a b'`", "x=$(fio --name=\"a b\")", "fio --name=a"] {
+            assert_eq!(unclosed_quote(text), None, "{text}");
+        }
     }
 
     #[test]
