@@ -49,3 +49,25 @@ fn a_measured_disk_gives_the_default_comparisons_verdict_and_numbers() {
         assert!((ours / real - 1.0).abs() <= 0.1, "{name}: {ours} under the measured disk, {real} under its own");
     }
 }
+
+#[test]
+fn a_model_that_is_off_by_more_than_a_quarter_is_given_to_nobody() {
+    let folder = blksched_testkit::Folder::new();
+    // Half of it takes as long as anywhere, the other half much longer: no class of disks is like that.
+    let fault = "[[fault]]\naction = \"slow\"\nafter = \"3ms\"\nfirst_sector = 0\nlast_sector = 900000000\n";
+    let disk = "kind = \"fixed\"\nattached = \"loop\"\ncapacity = \"1TB\"\ndepth = 31\nservice = \"100us\"\n";
+    let disk = folder.written("odd.toml", format!("{disk}rate = \"500MB/s\"\n{fault}"));
+    let (disk, out) = (format!("model:{}", disk.display()), folder.path("mine.toml"));
+    let words = ["disk", "measure", &disk, "--destroy"];
+    let printed = crate::printed::printed(&words, 120);
+    let said = String::from_utf8_lossy(&printed.stderr).into_owned();
+    assert!(printed.status.code() == Some(1) && printed.stdout.is_empty(), "{printed:?}");
+    assert!(said.contains("no model: off by") && said.contains("25 % is the most: not printed"), "{said}");
+    std::fs::write(&out, "one that was there").expect("a file");
+    let kept = crate::printed::printed(&[&words[..], &["--out", out.to_str().expect("UTF-8")]].concat(), 120);
+    let said = String::from_utf8_lossy(&kept.stderr).into_owned();
+    assert!(kept.status.code() == Some(1) && said.contains("mine.toml.rejected, for a look at it"), "{said}");
+    let read = |file: &str| std::fs::read_to_string(folder.path(file)).unwrap_or_default();
+    assert_eq!(read("mine.toml"), "one that was there", "what it had before stays");
+    assert!(read("mine.toml.rejected").contains("kind = "), "{}", read("mine.toml.rejected"));
+}
