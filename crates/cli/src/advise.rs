@@ -24,7 +24,7 @@ use crate::record::{self, RecordArguments, machine};
 use crate::state;
 use crate::trial;
 use models::{FITTED, WithFitted};
-use steps::Steps;
+use steps::AdviceSteps;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -106,10 +106,14 @@ pub(crate) fn run(arguments: &AdviseArguments, catalogue: &Catalogue) -> Result<
         return Ok(output::print(&record::script(&recording(arguments, what)))?);
     }
     #[cfg(feature = "pictures")]
-    arguments.report.as_deref().map_or(Ok(()), |report| crate::half::has_a_place("--report", report))?;
+    arguments
+        .report
+        .as_deref()
+        .map_or(Ok(()), |report| crate::half::has_a_place("--report", report))
+        .map_err(Failure::Input)?;
     let source = RecordingSource::of(arguments, what)?;
     let asked = format!("effort {}, elevators {}", arguments.effort, arguments.elevators.join(","));
-    let mut steps = Steps::new(&source.name, source.disk.is_some(), &asked);
+    let mut steps = AdviceSteps::new(&source.name, source.disk.is_some(), &asked);
     source.record(arguments, &steps)?;
     steps.recorded();
     let advised = advised(arguments, &source, catalogue, &steps)?;
@@ -166,7 +170,7 @@ impl RecordingSource {
     }
 
     /// Records the disk, unless that was done before.
-    fn record(&self, arguments: &AdviseArguments, steps: &Steps) -> Result<(), Failure> {
+    fn record(&self, arguments: &AdviseArguments, steps: &AdviceSteps) -> Result<(), Failure> {
         let Some(disk) = &self.disk else { return Ok(()) };
         let file = Path::new(&self.name);
         if let Ok(found) = std::fs::metadata(file) {
@@ -207,7 +211,7 @@ fn advised(
     arguments: &AdviseArguments,
     source: &RecordingSource,
     catalogue: &Catalogue,
-    steps: &Steps,
+    steps: &AdviceSteps,
 ) -> Result<Advised, Failure> {
     let scene = Scene::of(&source.name, "", 1);
     let comparison = Comparison {
@@ -247,7 +251,7 @@ fn offered(
     source: &RecordingSource,
     device: Option<&Device>,
     files: &mut WithFitted,
-    steps: &Steps,
+    steps: &AdviceSteps,
 ) -> Result<Vec<ModelOffered>, Failure> {
     let here = source.disk.as_deref().and_then(|disk| files.inner.device(disk));
     let is_of = |file: &PathBuf, disk: &str| {

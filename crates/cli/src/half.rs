@@ -5,8 +5,6 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-use crate::failure::Failure;
-
 /// The whole file `half` becomes `to`.
 pub(crate) fn becomes(half: &Path, to: &Path) -> io::Result<()> {
     if !is_special(to) {
@@ -28,11 +26,11 @@ pub(crate) fn write(to: &Path, text: &str) -> io::Result<()> {
 }
 
 /// Refuses a file, named by this option, that could not be written when the work is done.
-pub(crate) fn has_a_place(option: &str, file: &Path) -> Result<(), Failure> {
+pub(crate) fn has_a_place(option: &str, file: &Path) -> Result<(), String> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     match folder.is_dir() {
         true => Ok(()),
-        false => Err(Failure::Input(format!("{option} {}: no folder {}", file.display(), folder.display()))),
+        false => Err(format!("{option} {}: no folder {}", file.display(), folder.display())),
     }
 }
 
@@ -52,7 +50,7 @@ mod tests {
         assert!(
             has_a_place("--share", &folder.path("x.json")).is_ok() && has_a_place("--share", Path::new("x")).is_ok()
         );
-        let refused = format!("{:?}", has_a_place("--share", &folder.path("no/x.json")).unwrap_err());
+        let refused = has_a_place("--share", &folder.path("no/x.json")).unwrap_err();
         assert!(refused.contains("--share ") && refused.contains("no folder "), "{refused}");
     }
 

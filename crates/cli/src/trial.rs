@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 use blksched::Span;
 use blksched_lab::live::{
-    Finish, Guard, GuardedFigure, LiveArm, LivePlan, Place, SETTLE, SETTLE_IO_COST, Saved, conduct, group, plan,
+    Finish, Guard, GuardedFigure, LiveArm, LivePlan, Place, SETTLE, SETTLE_IO_COST, Saved, check_cost, conduct, plan,
 };
 use clap::Args;
 
@@ -147,12 +147,7 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     let settle = arguments.settle.unwrap_or(usual);
     let plan = plan(arms.len(), arguments.every, arguments.length, settle, arguments.seed);
     let plan = plan.map_err(Failure::Input)?;
-    let mut files = QueueFiles::of(name);
-    let saved = Saved::read_for(&mut files, &arms).map_err(Failure::Outside)?;
-    group::check_cost(&mut files, &arms).map_err(Failure::Input)?;
-    checked::knobs(&arms, &saved)?;
-    checked::guards(&arguments.abort_if, machine::PRESSURE.as_ref())?;
-    checked::share(arguments.share.as_deref())?;
+    let (files, saved) = prepared(arguments, name, &arms)?;
     let counted = counted(&files, arguments)?;
     let is_counted = !counted.is_empty();
     let foretold = predicted::of(name);
@@ -200,6 +195,17 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
         Finish::Whole | Finish::Clear => Ok(()),
         other => Err(Failure::Outside(report::ended(&other, &arms))),
     }
+}
+
+/// The disk's files and what they read now, if these arms can be tried on it.
+fn prepared(arguments: &TrialArguments, name: &str, arms: &[LiveArm]) -> Result<(QueueFiles, Saved), Failure> {
+    let mut files = QueueFiles::of(name);
+    let saved = Saved::read_for(&mut files, arms).map_err(Failure::Outside)?;
+    check_cost(&mut files, arms).map_err(Failure::Input)?;
+    checked::knobs(arms, &saved)?;
+    checked::guards(&arguments.abort_if, machine::PRESSURE.as_ref())?;
+    checked::share(arguments.share.as_deref())?;
+    Ok((files, saved))
 }
 
 /// The disks' names, in the order of their names, so that one array has one journal.

@@ -13,6 +13,7 @@ pub mod group;
 mod guard;
 mod judge;
 mod machine;
+mod obeyed;
 mod place;
 mod plan;
 mod settings;
@@ -25,6 +26,7 @@ pub use foretold::{Foretold, setting};
 pub use guard::{Guard, GuardedFigure};
 pub use judge::{LiveVerdict, judge};
 pub use machine::{LiveMachine, LiveTick};
+pub use obeyed::check_cost;
 pub use place::Place;
 pub use plan::{LivePlan, SETTLE, SETTLE_IO_COST, plan};
 pub use settings::{LiveArm, Saved};
@@ -74,7 +76,7 @@ pub struct LiveIo {
     pub waited: Span,
 }
 
-/// What a disk's counters say of a short time, where its I/Os cannot be watched one by one, or those of a control group.
+/// What the counters of a disk, or of a control group, say of a short time, where I/Os cannot be watched one by one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveCount {
     /// The control group, by its path below the root group; `None`: all of the disk's.

@@ -1,5 +1,5 @@
-//! The steps to an answer: what each takes is said before it, and what it found is kept, so that the same command goes on
-//! where it was ended.
+//! The steps to an answer: what each takes is said before it, and what it found is kept, so that the same command goes
+//! on where it was ended.
 //!
 //! Kept are the recording itself, the model that is fitted to it, and how near each model comes, for as long as the
 //! recording, the program and what was asked for are the same; and how fast this machine was, from which it is said how
@@ -25,32 +25,32 @@ const SCHEMA: &str = "blksched/advised/1";
 /// Where nothing was read or replayed yet: reading a packed recording \[ns/byte\], and one replay of it \[ns/IO\].
 /// Guesses, between an optimised program and one that is not; what is said of the time hangs on them, until the first
 /// run has its own figures.
-const GUESSED: Pace = Pace { reading: 300.0, replay: 20_000.0 };
+const GUESSED: MachinePace = MachinePace { reading: 300.0, replay: 20_000.0 };
 
 /// How fast this machine was.
 #[derive(Clone, Copy)]
-struct Pace {
+struct MachinePace {
     /// Reading a packed recording \[ns/byte\].
     reading: f64,
     /// A replay \[ns/IO\].
     replay: f64,
 }
 
-impl Pace {
+impl MachinePace {
     fn file() -> Option<PathBuf> {
         Some(state::folder()?.join("advised/pace.json"))
     }
 
     /// That of the last run.
-    fn read() -> Pace {
-        let kept = Pace::file().and_then(|file| fs::read_to_string(file).ok());
+    fn read() -> MachinePace {
+        let kept = MachinePace::file().and_then(|file| fs::read_to_string(file).ok());
         let kept = kept.and_then(|text| serde_json::from_str::<Value>(&text).ok()).unwrap_or_default();
         let of = |key: &str, guessed| kept[key].as_f64().filter(|ns| *ns > 0.0).unwrap_or(guessed);
-        Pace { reading: of("reading_ns", GUESSED.reading), replay: of("replay_ns", GUESSED.replay) }
+        MachinePace { reading: of("reading_ns", GUESSED.reading), replay: of("replay_ns", GUESSED.replay) }
     }
 
     fn keep(self) {
-        if let Some(file) = Pace::file() {
+        if let Some(file) = MachinePace::file() {
             write(&file, &json!({ "reading_ns": self.reading, "replay_ns": self.replay }));
         }
     }
@@ -63,7 +63,7 @@ fn write(file: &Path, value: &Value) {
 }
 
 /// The steps.
-pub(super) struct Steps {
+pub(super) struct AdviceSteps {
     /// Which step is next, and how many there are.
     next: Cell<usize>,
     all: usize,
@@ -72,7 +72,7 @@ pub(super) struct Steps {
     /// What it is about: another recording or question has other answers.
     about: Value,
     kept: RefCell<Value>,
-    pace: Cell<Pace>,
+    pace: Cell<MachinePace>,
     /// The I/Os of the recording.
     ios: Cell<u64>,
     /// When the replays began, and how many were made.
@@ -81,16 +81,16 @@ pub(super) struct Steps {
     fitted: RefCell<String>,
 }
 
-impl Steps {
+impl AdviceSteps {
     /// To an answer from this recording; it is made first if `records`. `asked`: what else the findings depend on.
-    pub fn new(recording: &str, records: bool, asked: &str) -> Steps {
-        Steps {
+    pub fn new(recording: &str, records: bool, asked: &str) -> AdviceSteps {
+        AdviceSteps {
             next: Cell::new(1),
             all: if records { 4 } else { 3 },
             file: None,
             about: json!({ "recording": recording, "asked": asked }),
             kept: RefCell::new(Value::Null),
-            pace: Cell::new(Pace::read()),
+            pace: Cell::new(MachinePace::read()),
             ios: Cell::default(),
             replays: Cell::default(),
             fitted: RefCell::default(),
@@ -141,7 +141,7 @@ impl Steps {
         let began = Instant::now();
         let load = work()?;
         self.ios.set(load.ios.max(1));
-        self.pace.set(Pace { reading: began.elapsed().as_nanos() as f64 / bytes, ..self.pace.get() });
+        self.pace.set(MachinePace { reading: began.elapsed().as_nanos() as f64 / bytes, ..self.pace.get() });
         self.pace.get().keep();
         Ok(load)
     }
@@ -192,7 +192,7 @@ fn some(ns: f64) -> String {
     }
 }
 
-impl AdviceFollowed for Steps {
+impl AdviceFollowed for AdviceSteps {
     fn found(&self, offered: &ModelOffered) -> Option<ModelTried> {
         let kept = self.kept.borrow();
         let is_it = |one: &&Value| one["name"] == *offered.name && one["text"] == *self.text_of(offered);
@@ -222,7 +222,7 @@ impl AdviceFollowed for Steps {
             let done = done + replays;
             self.replays.set(Some((began, done)));
             let each = began.elapsed().as_nanos() as f64 / f64::from(done) / self.ios.get() as f64;
-            self.pace.set(Pace { replay: each, ..self.pace.get() });
+            self.pace.set(MachinePace { replay: each, ..self.pace.get() });
             self.pace.get().keep();
         }
         let one = json!({

@@ -80,7 +80,7 @@ pub(super) fn share(file: Option<&Path>) -> Result<(), Failure> {
     let Some(file) = file else { return Ok(()) };
     match file.exists() {
         true => Err(Failure::Input(format!("--share {}: already exists: expected a new file's name", file.display()))),
-        false => half::has_a_place("--share", file),
+        false => half::has_a_place("--share", file).map_err(Failure::Input),
     }
 }
 

@@ -20,12 +20,12 @@ pub(super) struct Counters {
     groups: GroupTree,
     /// The machine's own file of PSI.
     pressure: PathBuf,
-    last: Counted,
+    last: CountedSoFar,
 }
 
 /// One look at all of them.
 #[derive(Default)]
-struct Counted {
+struct CountedSoFar {
     disks: [DiskCounter; 2],
     /// Of all groups, since one that has others below it may have none at the next look.
     groups: BTreeMap<String, [GroupCounter; 2]>,
@@ -50,7 +50,7 @@ impl Counters {
         let number = |disk: &PathBuf| fs::read_to_string(disk.join("dev")).map(|text| text.trim().to_owned());
         let numbers = disks.iter().filter_map(|disk| number(disk).ok()).collect();
         let (disks, pressure) = (disks.to_vec(), pressure.to_owned());
-        let mut counters = Counters { disks, numbers, groups, pressure, last: Counted::default() };
+        let mut counters = Counters { disks, numbers, groups, pressure, last: CountedSoFar::default() };
         counters.last = counters.read()?;
         Ok(counters)
     }
@@ -62,8 +62,8 @@ impl Counters {
         Ok(self.last.since(&before))
     }
 
-    fn read(&self) -> Result<Counted, String> {
-        let mut counted = Counted::default();
+    fn read(&self) -> Result<CountedSoFar, String> {
+        let mut counted = CountedSoFar::default();
         for disk in &self.disks {
             let path = disk.join("stat");
             let text = fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -82,8 +82,8 @@ impl Counters {
     }
 }
 
-impl Counted {
-    fn since(&self, before: &Counted) -> (Vec<LiveCount>, Vec<LiveStall>) {
+impl CountedSoFar {
+    fn since(&self, before: &CountedSoFar) -> (Vec<LiveCount>, Vec<LiveStall>) {
         let of_disks = KINDS.into_iter().zip(self.disks.iter().zip(&before.disks)).map(|(kind, (now, before))| {
             let [ios, sectors, ms] = [0, 1, 2].map(|at| now[at].saturating_sub(before[at]));
             LiveCount { whose: None, kind, ios, bytes: sectors * 512, waited: Some(Span::from_ms(ms)) }

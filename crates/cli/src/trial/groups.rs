@@ -123,8 +123,8 @@ impl GroupTree {
             }
             if group.contains(['=', '\n']) || group.contains("..") {
                 return Err(format!(
-                    "{} has a weight for this disk, {switch}, and no journal holds this group's name: expected settings \
-                     of bfq alone, or a group without `=` and `..` in its name",
+                    "{} has a weight for this disk, {switch}, and no journal holds this group's name: expected \
+                     settings of bfq alone, or a group without `=` and `..` in its name",
                     file.display()
                 ));
             }

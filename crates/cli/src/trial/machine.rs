@@ -151,8 +151,8 @@ impl QueueFiles {
             return Err(format!("{why}; and the disk counts nothing (queue/iostats is 0)"));
         }
         Ok(Some(format!(
-            "No tracing ({why}): counters are compared: means and rates of all processes together, no p99; each control \
-             group's I/Os and KiB/s (io.stat), and the pressure (PSI), where this machine has them."
+            "No tracing ({why}): counters are compared: means and rates of all processes together, no p99; each \
+             control group's I/Os and KiB/s (io.stat), and the pressure (PSI), where this machine has them."
         )))
     }
 
