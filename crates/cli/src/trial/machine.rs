@@ -55,7 +55,7 @@ enum SeenIos {
     /// One by one, by the tracer.
     Traced(Box<TracedIos>),
     /// By counters.
-    Counted(Counters),
+    Counted(Box<Counters>),
 }
 
 /// The I/Os that the tracer tells.

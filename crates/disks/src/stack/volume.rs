@@ -223,14 +223,14 @@ impl Volume {
         if is_write && self.crypt.is_some() {
             self.encrypts(now, slot, CryptWork::Encrypt);
         } else if is_write && self.stripes.is_some() {
-            self.to_stripes(now, slot);
+            self.hand_to_stripes(now, slot);
         } else {
             self.send(slot, out);
         }
     }
 
     /// Each page of a write goes to its stripe.
-    fn to_stripes(&mut self, now: Instant, slot: Slot) {
+    fn hand_to_stripes(&mut self, now: Instant, slot: Slot) {
         let Parent { bio, .. } = *self.parent(slot);
         let (mut at, end, fua) = (bio.start.0, bio.end().0, bio.durability.fua);
         let (mut pages, stripes) = (0, self.stripes.as_mut().expect("it has parity"));

@@ -258,11 +258,11 @@ fn a_whole_stack_is_a_disk() {
         assert!(disk.ledger().by_submitter().count() > 0 && disk.parts() > 0, "{name}");
         now.since(Instant::ZERO)
     };
-    let one = end("hdd-7200", Op::Read);
-    for word in ["md-raid0:2xhdd-7200", "md-raid10:4xhdd-7200", "md-raid5:3xhdd-7200", "crypt:md-raid1:2xhdd-7200"] {
+    let one = end("hdd-7200-ideal", Op::Read);
+    for word in ["md-raid0:2xhdd-7200-ideal", "md-raid10:4xhdd-7200-ideal", "md-raid5:3xhdd-7200-ideal", "crypt:md-raid1:2xhdd-7200-ideal"] {
         assert!(end(word, Op::Read) < one, "{word}");
     }
-    let linear = end("linear:hdd-7200", Op::Read);
+    let linear = end("linear:hdd-7200-ideal", Op::Read);
     assert!(linear.as_ns().abs_diff(one.as_ns()) * 20 < one.as_ns(), "{linear:?} {one:?}");
-    assert!(end("md-raid5:3xhdd-7200", Op::Write) > end("md-raid0:3xhdd-7200", Op::Write));
+    assert!(end("md-raid5:3xhdd-7200-ideal", Op::Write) > end("md-raid0:3xhdd-7200-ideal", Op::Write));
 }

@@ -125,12 +125,12 @@ fn a_mirror_writes_everything_twice_and_waits_for_the_slower() {
 #[test]
 fn parity_costs_reads_of_small_writes_and_none_of_large_ones() {
     let small = "[w]\nrw=randwrite\nbs=4k\ndirect=1\nsize=1g\nnumber_ios=200\n";
-    let five = run("md-raid5:5xhdd-7200", "mq-deadline", small);
+    let five = run("md-raid5:5xhdd-7200-ideal", "mq-deadline", small);
     assert_eq!((five.finished, five.requests), (true, 800), "two reads and two writes each");
-    let ten = run("md-raid10:4xhdd-7200", "mq-deadline", small);
+    let ten = run("md-raid10:4xhdd-7200-ideal", "mq-deadline", small);
     assert!(five.elapsed * 2 > ten.elapsed * 3, "{:?} {:?}", five.elapsed, ten.elapsed);
     let large = "[w]\nrw=write\nbs=192k\ndirect=1\nsize=1g\nnumber_ios=50\n";
-    let rows = run("md-raid5:4xhdd-7200,chunk=64k", "mq-deadline", large);
+    let rows = run("md-raid5:4xhdd-7200-ideal,chunk=64k", "mq-deadline", large);
     // 50 rows of four members, in one request each.
     assert_eq!((rows.finished, rows.requests), (true, 200));
 }
