@@ -76,16 +76,19 @@ const WHERE_FROM: &str = "these hang on --host cpu=PRESET: icpe-10core was held 
                           (docs/processors.md: 83 of 88 rates within 15 %), epyc-6.18 never on more than two, and \
                           nothing beyond ten";
 
+/// A figure with its title and its unit.
+type CurveFigure<'a> = (&'a str, Quantity, &'a dyn Fn(&Measured) -> f64);
+
 fn tables(curve: &Curve) -> Vec<Table> {
     let p99 = |dir: Dir| move |one: &Measured| one.total(dir).p99.mean();
-    let figures: [(&str, Quantity, &dyn Fn(&Measured) -> f64); 5] = [
+    let figures: [CurveFigure<'_>; 5] = [
         ("I/Os a second", Quantity::Iops, &Measured::iops),
         ("p99 of reads", Quantity::Time, &p99(Dir::Read)),
         ("p99 of writes", Quantity::Time, &p99(Dir::Write)),
         ("processor seconds per 100,000 I/Os", Quantity::Ratio, &seconds),
         ("part of the time for which the scheduler's busiest lock is held", Quantity::Fraction, &held),
     ];
-    let table = |(title, unit, figure): (&str, Quantity, &dyn Fn(&Measured) -> f64)| {
+    let table = |(title, unit, figure): CurveFigure<'_>| {
         let first = &curve.points[0].measured;
         let named = |(nth, one): (usize, &std::sync::Arc<Measured>)| {
             Column::numbers(&format!("scheduler_{nth}"), &one.label(), unit)
@@ -98,7 +101,7 @@ fn tables(curve: &Curve) -> Vec<Table> {
         }
         table
     };
-    let says_something = |(.., figure): &(&str, Quantity, &dyn Fn(&Measured) -> f64)| {
+    let says_something = |(.., figure): &CurveFigure<'_>| {
         curve.points.iter().flat_map(|point| &point.measured).any(|one| figure(one) > 0.0)
     };
     figures.into_iter().filter(says_something).map(table).collect()

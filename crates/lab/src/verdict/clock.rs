@@ -9,6 +9,9 @@ use crate::runs::measured::Measured;
 /// A rate this near to the last one counts as settled.
 const NEAR: f64 = 0.1;
 
+/// A rate that never differs from the last one by more than this has not moved.
+const STILL: f64 = 0.01;
+
 /// When the rate came within a tenth of its last value for good, its first value, the one when counting began, and the
 /// last.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +39,7 @@ pub(super) fn note_of(label: &str, rates: &[(Instant, f64)], (counts_from, limit
     let ClockHistory { at_rest, first, counted, last } = ClockHistory::of(rates, counts_from)?;
     let percent = |part: f64| Quantity::Fraction.show(part);
     let began = format!("{label}: io.cost's rate (vrate) began at {}", percent(first));
-    if rates.len() == 1 {
+    if rates.iter().all(|(_, rate)| (rate / last - 1.0).abs() < STILL) {
         return None;
     }
     if at_rest <= counts_from {

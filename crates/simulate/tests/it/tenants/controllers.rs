@@ -200,7 +200,8 @@ fn io_costs_clock_begins_where_earlier_settings_left_it_and_tells_its_way() {
     let ((usual, from_all), (low, from_min)) = (run_from(""), run_from(", io.cost.vrate: 40.00"));
     assert!((low / 500.0 - 1.0).abs() <= 0.1, "{low} of 500 a second");
     assert!(usual > 1.1 * low, "{usual} a second on the way down, {low} at its end");
-    assert_eq!((from_all[0].1, from_min.len(), from_min[0].1), (1.0, 1, 0.4), "{from_min:?}");
+    assert_eq!(from_all[0].1, 1.0);
+    assert!(from_min.iter().all(|(_, rate)| (rate - 0.4).abs() < 0.001), "{from_min:?}");
     assert!(from_all.is_sorted_by_key(|(since, _)| *since) && from_all.len() <= 257);
     let (_, last) = from_all[from_all.len() - 1];
     assert!((last - 0.4).abs() < 0.01, "{from_all:?}");
