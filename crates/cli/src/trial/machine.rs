@@ -134,7 +134,7 @@ impl QueueFiles {
     pub fn watched(mut self, machine: &Machine) -> Result<QueueFiles, String> {
         let seen = match crate::record::tracefs::available() {
             Ok(()) => SeenIos::Traced(Box::new(TracedIos::of(machine)?)),
-            Err(_) => SeenIos::Counted(Counters::of(&self.disks, GroupTree::here(), Path::new(PRESSURE))?),
+            Err(_) => SeenIos::Counted(Box::new(Counters::of(&self.disks, GroupTree::here(), Path::new(PRESSURE))?)),
         };
         self.eyes = Some(Eyes { seen, stop: signals(), pressure: None });
         Ok(self)

@@ -259,7 +259,12 @@ fn a_whole_stack_is_a_disk() {
         now.since(Instant::ZERO)
     };
     let one = end("hdd-7200-ideal", Op::Read);
-    for word in ["md-raid0:2xhdd-7200-ideal", "md-raid10:4xhdd-7200-ideal", "md-raid5:3xhdd-7200-ideal", "crypt:md-raid1:2xhdd-7200-ideal"] {
+    for word in [
+        "md-raid0:2xhdd-7200-ideal",
+        "md-raid10:4xhdd-7200-ideal",
+        "md-raid5:3xhdd-7200-ideal",
+        "crypt:md-raid1:2xhdd-7200-ideal",
+    ] {
         assert!(end(word, Op::Read) < one, "{word}");
     }
     let linear = end("linear:hdd-7200-ideal", Op::Read);
