@@ -152,11 +152,7 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
     let is_counted = !counted.is_empty();
     let foretold = predicted::of(name);
     let told = told(name, &arms, &plan, &saved, arguments) + &counted + &report::foretold(foretold.as_ref(), &arms);
-    // What is printed for programs or as a file holds nothing else.
-    match arguments.json || arguments.emit.is_some() {
-        true => output::warn(told.trim_end()),
-        false => output::print(&told)?,
-    }
+    say(arguments, &told)?;
     if arguments.dry_run {
         return Ok(());
     }
@@ -195,6 +191,15 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
         Finish::Whole | Finish::Clear => Ok(()),
         other => Err(Failure::Outside(report::ended(&other, &arms))),
     }
+}
+
+/// Says what is about to be done; to standard error if what is printed is for programs, or a file.
+fn say(arguments: &TrialArguments, told: &str) -> Result<(), Failure> {
+    match arguments.json || arguments.emit.is_some() {
+        true => output::warn(told.trim_end()),
+        false => output::print(told)?,
+    }
+    Ok(())
 }
 
 /// The disk's files and what they read now, if these arms can be tried on it.
