@@ -132,8 +132,7 @@ impl Comparison {
         let action = action.filter(|_| unranked.is_none());
         let hangs_on = sensitivity::below(&runs, &measured, &goal, action.as_ref())?;
         let (mut sentences, causes) = sentences(&measured, &contrasts, unranked.as_ref(), action.as_ref());
-        let chosen = action.as_ref().and_then(Action::chosen);
-        sentences.extend(tuned.as_ref().map(|tuned| tuned.sentence(chosen.is_some())));
+        sentences.extend(tuned.as_ref().map(|it| it.sentence(action.as_ref().and_then(Action::chosen).is_some())));
         sentences.extend(hangs_on.as_ref().map(Sensitivity::sentence));
         let part = covered(&stage, &measured, limit, unranked.as_ref());
         let told = not_full.as_ref().and_then(NotFull::note);
