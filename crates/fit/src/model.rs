@@ -215,7 +215,7 @@ impl DriveModel {
         Some(model)
     }
 
-    /// The same with reads that wait for programs, if mixtures can tell. Where such reads wait, a die's programs carry the
+    /// The same with reads that wait for programs, if mixtures can tell. Where they do, a die's programs carry the
     /// writes at the rate of the fastest mixture.
     pub fn with_waiting(&self, grid: &ResultGrid, used: &[GridLoad]) -> Option<DriveModel> {
         self.beside_programs?;

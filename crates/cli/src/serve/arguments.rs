@@ -104,7 +104,7 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     pub(crate) page_cache: bool,
     /// Be as slow, and fail as often, as a simulated disk: a preset's name, a TOML file, or disks below a stacked
-    /// device, as in md-raid1:2xssd or a file with [stack]; the server's scheduler is in front of it all (docs/stack.md)
+    /// device, as in md-raid1:2xssd or a file with [stack]; the server's scheduler is in front of all (docs/stack.md)
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) model: Option<String>,
     /// How much data each export may have in flight

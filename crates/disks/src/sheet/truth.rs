@@ -42,8 +42,8 @@ impl Truth {
         Some(format!("{} %", worst.div_ceil(10)))
     }
 
-    /// How far the model's 99th percentile of this I/O is off a measured drive's \[thousandths\]; `None` if it was never
-    /// compared.
+    /// How far the model's 99th percentile of this I/O is off a measured drive's \[thousandths\]; `None` if it was
+    /// never compared.
     pub fn p99_off(&self, of: TailOf) -> Option<u32> {
         self.traces.iter().filter(|one| one.p99_of.contains(&of)).map(|one| one.error_permille).max()
     }

@@ -4,8 +4,8 @@
 pub const NOT_MODELLED: [(&str, &str); 7] = [
     (
         "md-raid4",
-        "that one member has all parity and is written with every write; md-raid5:… spreads it over all, and raid5:… is \
-         a controller's array, with one scheduler in front of it instead of one for each member",
+        "that one member has all parity and is written with every write; md-raid5:… spreads it over all, and raid5:… \
+         is a controller's array, with one scheduler in front of it instead of one for each member",
     ),
     (
         "bcache",

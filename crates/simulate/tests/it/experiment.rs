@@ -215,8 +215,8 @@ rows = [{ run = "bs4k" }, { run = "bs64k" }, { label = "more", value = "rate(*)@
 /// An experiment over one job file, `mine.fio`.
 fn with_job(row: &str, workload: &str, job: &'static str) -> Result<Experiment, ExperimentError> {
     let text = format!(
-        "title = \"a job file\"\nsource = \"nobody\"\nelevator = \"noop\"\ndisk.preset = \"hdd-7200-ideal\"\ntime = \"9s\"\n\
-         [[workload]]\nname = \"mine\"\njob = \"mine.fio\"\n{workload}\n[[run]]\nname = \"it\"\n\
+        "title = \"a job file\"\nsource = \"nobody\"\nelevator = \"noop\"\ndisk.preset = \"hdd-7200-ideal\"\n\
+         time = \"9s\"\n[[workload]]\nname = \"mine\"\njob = \"mine.fio\"\n{workload}\n[[run]]\nname = \"it\"\n\
          [[table]]\ntitle = \"t\"\nrows = [{row}]\n"
     );
     Experiment::parse("x", "x.toml", &text, &Catalogue::builtin(), &|_| Ok(job.to_owned()))
