@@ -13,7 +13,7 @@ use blksched_simulate::Starts;
 use blksched_text::name_of_path;
 use blksched_workloads::fio::Typed;
 use blksched_workloads::host::HostKnobs;
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::FsMount;
 use clap::builder::TypedValueParser;
 use clap::{Arg, Args, Command, ValueEnum};
 use serde_json::{Map, Value, json};
@@ -84,10 +84,12 @@ pub(crate) struct SceneArguments {
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = host, default_value = "")]
     #[arg(hide_default_value = true)]
     pub(crate) host: HostSettings,
-    /// The file system below the files of job files: ext4, xfs, none (files are regions of the disk) [default: as the
-    /// job file says in `; blksched: fs=xfs`, or ext4; a file name in /dev is the disk itself]
-    #[arg(long, value_name = "NAME", value_parser = FsKind::named)]
-    pub(crate) fs: Option<FsKind>,
+    /// The file system below the files of job files: ext4, xfs, none (files are regions of the disk); and how it is
+    /// made and mounted, as in ext4:data=writeback,commit=30 (also nobarrier, journal_async_commit, journal_ioprio=N,
+    /// journal_size=N, no_journal) or xfs:logbsize=256k (also logsize=N) [default: as the job file says in `; blksched:
+    /// fs=xfs`, or ext4; a file name in /dev is the disk itself]
+    #[arg(long, value_name = "NAME[:OPTION,…]", value_parser = FsMount::named)]
+    pub(crate) fs: Option<FsMount>,
     /// Of several disks, the one whose schedulers are compared; the others keep theirs [default: the one for which
     /// several schedulers are named, or the first]
     #[arg(long, value_name = "DISK")]

@@ -22,7 +22,7 @@ use blksched::Span;
 use blksched_disks::Attached;
 use blksched_simulate::Starts;
 use blksched_workloads::fio::{Text, Typed};
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::FsMount;
 
 pub use contender::{AROUND, Contender, QueueSettings, contenders, notes_on, unthrottled};
 pub use default::{PRESENT, kernel_default};
@@ -72,7 +72,7 @@ pub struct Scene {
     pub host: HostSettings,
     /// The file system below the files of job files; `None`: as they say, or else ext4
     /// ([`JobFile::usual_file_system`](blksched_workloads::fio::JobFile::usual_file_system)).
-    pub fs: Option<FsKind>,
+    pub fs: Option<FsMount>,
     /// Of several disks, the one whose schedulers are compared; `None`: the one for which several are named, or the
     /// first.
     pub vary: Option<String>,

@@ -109,7 +109,7 @@ fn a_search_leaves_a_member_alone_that_was_given_its_own() {
 fn raw_io_over_the_files_of_a_stacked_device_is_told() {
     let jobs = "[files]\ndirectory=/mnt/x\nsize=16m\nrw=randread\n[raw]\nfilename=/dev/md0\nrw=read\n";
     for disk in ["md0=md-raid0:2xide-2002", "md0=md-raid1:sda+sdb,sda=ide-2002,sdb=ide-2002"] {
-        let scene = Scene { fs: Some(FsKind::Ext4), ..Scene::of_jobs("raw.fio", jobs, disk) };
+        let scene = Scene { fs: Some(FsKind::Ext4.into()), ..Scene::of_jobs("raw.fio", jobs, disk) };
         let notes = Stage::load(&scene, &NoFiles).unwrap().notes().join("\n");
         assert!(notes.contains("/dev/md0 is taken as the disk below the files"), "{disk}: {notes}");
     }
@@ -122,7 +122,7 @@ fn whose_schedulers_are_compared_does_not_change_the_file_system() {
                 rw=randread\ndirect=1\nsize=64m\n";
     let run = |vary: &str| {
         let scene = Scene {
-            fs: Some(FsKind::Ext4),
+            fs: Some(FsKind::Ext4.into()),
             vary: Some(vary.to_owned()),
             time: Some(Span::from_secs(1)),
             ..Scene::of_jobs("two.fio", jobs, "sda=ide-2002,sdb=nvme-ssd")

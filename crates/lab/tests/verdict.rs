@@ -29,7 +29,7 @@ direct=1
 ";
 
 fn asked(text: &str, seeds: u32) -> Comparison {
-    let fs = Some(FsKind::None);
+    let fs = Some(FsKind::None.into());
     let scene = Scene { time: some_time("3s").ok(), fs, ..Scene::of_jobs("my.fio", text, "ide-2002") };
     let elevators = ["bfq", "none"].map(str::to_owned).to_vec();
     Comparison { elevators, ..Comparison::of(scene, seeds) }

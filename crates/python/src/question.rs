@@ -6,7 +6,7 @@ use blksched_lab::scene::{attached, some_time};
 use blksched_lab::{Scene, WordError};
 use blksched_simulate::Starts;
 use blksched_workloads::fio::{Text, Typed};
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::FsMount;
 use pyo3::prelude::*;
 
 /// The scene, as `blksched/_input.py` hands it over: a dictionary.
@@ -35,7 +35,8 @@ impl Question {
         let time: Option<Span> = self.time.as_deref().map(some_time).transpose().map_err(wrong("time"))?;
         let attached = self.attached.as_deref().map(attached).transpose().map_err(word("attached"))?;
         let host = self.host.as_deref().map(host).transpose().map_err(word("host"))?;
-        let fs = self.fs.as_deref().map(FsKind::named).transpose().map_err(wrong("fs"))?;
+        let fs = self.fs.as_deref().map(FsMount::named).transpose();
+        let fs = fs.map_err(|error| wrong("fs")(error.to_string()))?;
         let usual = Scene::of("", &self.disk, self.seed.unwrap_or(1));
         Ok(Scene {
             jobs: self.jobs,

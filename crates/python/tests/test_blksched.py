@@ -139,6 +139,7 @@ def test_a_question_that_is_not_understood_says_what_was_expected() -> None:
         ({"host": "cpuss=4"}, "did you mean `cpus`"),
         ({"fs": "ext5"}, "fs: unknown file system `ext5`"),
         ({"fs": "btrfs"}, "this file system is not modelled"),
+        ({"fs": "xfs:logbsz=64k"}, "did you mean `logbsize`"),
         ({"time": "soon"}, "time: "),
         ({"starts": "late"}, "expected drawn or as-said"),
         ({"seeds": 0}, "expected a number from 1"),

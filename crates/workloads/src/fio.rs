@@ -108,7 +108,7 @@ use std::collections::BTreeSet;
 use blksched::Instant;
 
 use crate::disks::DiskPlaces;
-use crate::host::fs::FsKind;
+use crate::host::fs::{FsKind, FsMount};
 use crate::plan::Plan;
 use crate::replay::Recording;
 
@@ -274,7 +274,7 @@ impl JobFile {
     ///
     /// # Errors
     /// As [`plan`](JobFile::plan), and if jobs contradict each other, or a job's raw device what is said.
-    pub fn plan_on(&self, disk_sectors: u64, fs: FsKind) -> Result<Plan, Errors> {
+    pub fn plan_on(&self, disk_sectors: u64, fs: impl Into<FsMount>) -> Result<Plan, Errors> {
         self.plan_on_disks(&DiskPlaces::alone(disk_sectors), fs)
     }
 
@@ -282,8 +282,8 @@ impl JobFile {
     ///
     /// # Errors
     /// As [`plan_on`](JobFile::plan_on).
-    pub fn plan_on_disks(&self, disks: &DiskPlaces, fs: FsKind) -> Result<Plan, Errors> {
-        plan::plan(&self.jobs, &self.traces, disks, fs).map_err(|problems| Errors::new(&self.texts, problems))
+    pub fn plan_on_disks(&self, disks: &DiskPlaces, fs: impl Into<FsMount>) -> Result<Plan, Errors> {
+        plan::plan(&self.jobs, &self.traces, disks, fs.into()).map_err(|problems| Errors::new(&self.texts, problems))
     }
 
     /// The names of the files of all jobs, in their order, devices too.
@@ -324,9 +324,9 @@ impl JobFile {
     /// assert_eq!(on("[a]\nfilename=/dev/sda\n"), FsKind::None);
     /// assert_eq!(on("[a]\nsize=1m\n; blksched: fs=xfs\n"), FsKind::Xfs);
     /// ```
-    pub fn usual_file_system(&self) -> FsKind {
+    pub fn usual_file_system(&self) -> FsMount {
         let usual = if self.uses_files() { FsKind::Ext4 } else { FsKind::None };
-        self.file_system().unwrap_or(usual)
+        self.file_system().unwrap_or(usual.into())
     }
 
     /// The devices that jobs name, as in `filename=/dev/sda`, in the order of the file.
@@ -341,7 +341,7 @@ impl JobFile {
     }
 
     /// The file system that the job file says, if it says any.
-    pub fn file_system(&self) -> Option<FsKind> {
+    pub fn file_system(&self) -> Option<FsMount> {
         self.jobs.iter().find_map(|job| job.settings.rare.fs)
     }
 }

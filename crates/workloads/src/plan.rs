@@ -6,7 +6,7 @@ use crate::Source;
 use crate::cpus::CpuSet;
 use crate::fio::{Note, OffsetOrder, Reporting, Scripted};
 use crate::host::Pages;
-use crate::host::fs::{Extent, FileExtents, FsKind, Known};
+use crate::host::fs::{Extent, FileExtents, FsMount, Known};
 use crate::programs::Start;
 use crate::replay::{Joint, Replay, ReplayedProcess, Timing, Windows};
 
@@ -187,7 +187,7 @@ pub struct Plan {
     /// Its own name, if it is below a stacked device, which is at the place.
     pub member: Option<String>,
     /// The file system below the files.
-    pub fs: FsKind,
+    pub fs: FsMount,
     /// Its files, in the order in which they were made.
     pub files: Vec<PlannedFile>,
     /// Pages of new files that are written in part, and hold nothing before.

@@ -12,7 +12,7 @@ use blksched_lab::verdict::clones::{JobDifference, by_job};
 use blksched_lab::verdict::contrast::times;
 use blksched_lab::{Comparison, FitSearch, Scene, Watch};
 use blksched_workloads::QUESTIONS;
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::{FsKind, FsMount};
 use clap::Args;
 
 use super::arguments::effort;
@@ -70,8 +70,8 @@ pub(crate) struct MatrixArguments {
     threads: Option<u32>,
     /// The file system below the workloads' files: ext4, xfs, none (files are regions of the disk) [default: as the
     /// workload's own job file says, or ext4]
-    #[arg(long, value_name = "NAME", value_parser = FsKind::named)]
-    fs: Option<FsKind>,
+    #[arg(long, value_name = "NAME[:OPTION,…]", value_parser = FsMount::named)]
+    fs: Option<FsMount>,
     /// Also write every candidate's ratio as CSV
     #[arg(long, value_name = "FILE")]
     csv: Option<PathBuf>,
@@ -151,7 +151,7 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
          {besides}\n",
         besides = besides(arguments),
         files = files(arguments.fs),
-        flag = arguments.fs.map(|fs| format!(" --fs {}", fs.word())).unwrap_or_default(),
+        flag = arguments.fs.map(|fs| format!(" --fs {fs}")).unwrap_or_default(),
         version = env!("CARGO_PKG_VERSION"),
         seeds = arguments.seeds,
         seed = arguments.seed,
@@ -160,10 +160,10 @@ fn head(arguments: &MatrixArguments, schedulers: &[String]) -> String {
 }
 
 /// Where the workloads' files are.
-fn files(fs: Option<FsKind>) -> String {
+fn files(fs: Option<FsMount>) -> String {
     match fs {
-        Some(FsKind::None) => "regions of the disk, without a file system".to_owned(),
-        Some(fs) => format!("on {}", fs.word()),
+        Some(fs) if fs == FsKind::None => "regions of the disk, without a file system".to_owned(),
+        Some(fs) => format!("on {fs}"),
         None => "on ext4, unless the workload's own job file says otherwise".to_owned(),
     }
 }

@@ -7,7 +7,7 @@ use blksched_lab::Scene;
 use blksched_lab::scene::{Contender, HostSettings, contenders, stem};
 use blksched_simulate::Starts;
 use blksched_text::{did_you_mean, name_of_path, path_of_name};
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::FsMount;
 use toml::de::{DeTable, DeValue};
 
 use super::axis::{Axis, DRAWS, random};
@@ -25,7 +25,7 @@ pub(crate) struct SweepPlan {
     seeds: Seeds,
     pub(super) time: Option<Span>,
     host: HostSettings,
-    fs: Option<FsKind>,
+    fs: Option<FsMount>,
     starts: Starts,
 }
 
@@ -120,7 +120,9 @@ impl SweepPlan {
         let told = |key: &str| table.get(key).map(|value| source.scalar(value).map(|text| (text, value))).transpose();
         let time = told("time")?.map(|(text, value)| some_time(&text).map_err(|why| source.wrong(value.span(), why)));
         let host = told("host")?.map(|(text, value)| host(&text).map_err(|why| source.wrong(value.span(), why)));
-        let fs = told("fs")?.map(|(text, value)| FsKind::named(&text).map_err(|why| source.wrong(value.span(), why)));
+        let fs = told("fs")?;
+        let fs =
+            fs.map(|(text, value)| FsMount::named(&text).map_err(|why| source.wrong(value.span(), why.to_string())));
         let starts = match told("starts")? {
             None => Starts::Drawn(0),
             Some((word, _)) if word == "drawn" => Starts::Drawn(0),

@@ -294,6 +294,9 @@ fn serve_ctl_and_load_complain_alike() {
 #[test]
 fn a_file_system_is_one_that_is_modelled_and_that_no_job_contradicts() {
     refused(&["simulate", "--fs", "ext3"], &["--fs", "not modelled: ext4, xfs and none are"]);
+    refused(&["simulate", "--fs", "ext4:data=journal"], &["`data=journal` of ext4 is not modelled"]);
+    let misspelt = ["unknown option `comit` of ext4: expected data, commit", "did you mean `commit`?"];
+    refused(&["compare", "--fs", "ext4:comit=9"], &misspelt);
     refused(&["simulate", "--fs", "exft"], &["unknown file system `exft`", "did you mean `ext4`?"]);
     let folder = folder("file-systems");
     let said = file(&folder, "said.fio", b"[a]\n; blksched: fs=xfs\nsize=1m\n");
@@ -310,7 +313,8 @@ fn an_fsync_on_a_file_system_costs_the_journals_trips_and_the_output_says_so() {
     let job = file(&folder, "log.fio", b"[log]\nrw=write\nbs=4k\nsize=64k\nfsync=1\nfallocate=none\n");
     // 10 ms per request: one trip without a file system, two on xfs, three on ext4.
     let disk = concat!(env!("CARGO_MANIFEST_DIR"), "/../../testdata/reality/6.18-files/fixed10.toml");
-    for (fs, trips) in [("none", 1.0), ("xfs", 2.0), ("ext4", 3.0)] {
+    let (bare, together) = (("ext4:no_journal", 2.0), ("ext4:data=writeback,journal_async_commit", 2.0));
+    for (fs, trips) in [("none", 1.0), ("xfs", 2.0), ("ext4", 3.0), bare, together] {
         let words = ["simulate", &job, "--fs", fs, "--disk", disk, "--elevator", "mq-deadline"];
         let words = [&words[..], &["--starts", "as-said", "--output-format", "json"]].concat();
         let output = blksched(&words);

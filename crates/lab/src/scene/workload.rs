@@ -7,7 +7,7 @@ use blksched_simulate::recording::Took;
 use blksched_traces::machine::{Device, Machine};
 use blksched_workloads::fio::{Host, JobFile, Note, Text};
 use blksched_workloads::host::HostKnobs;
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::{FsKind, FsMount};
 use blksched_workloads::programs::Start;
 use blksched_workloads::replay::Replay;
 use blksched_workloads::{DiskPlaces, Plan};
@@ -47,7 +47,7 @@ pub struct Workload {
     pub unranked: Option<String>,
     host: HostKnobs,
     /// The file system that was asked for beside the job files.
-    fs: Option<FsKind>,
+    fs: Option<FsMount>,
     /// The device's names, if it is one device of a trace of several.
     pub device: Vec<String>,
 }
@@ -209,7 +209,7 @@ fn on_a_file_system(plan: &Plan, is_said: bool) -> String {
 }
 
 /// Whether the file system asked for beside the job file can be the one below its files.
-fn fits(file: &JobFile, fs: Option<FsKind>) -> Result<(), Error> {
+fn fits(file: &JobFile, fs: Option<FsMount>) -> Result<(), Error> {
     let Some(asked) = fs else { return Ok(()) };
     match file.file_system() {
         Some(said) if said != asked => Err(Error::Input(format!("--fs {asked}: the job file says fs={said}"))),

@@ -357,7 +357,7 @@ mod tests {
     }
 
     fn tuned(load: &str, disk: &str, goal: &str) -> Comparison {
-        let fs = Some(FsKind::None);
+        let fs = Some(FsKind::None.into());
         let scene = Scene { time: Some(Span::from_secs(3)), fs, ..Scene::of(load, disk, 3) };
         Comparison { goal: Some(goal.to_owned()), budget: Some(70), ..Comparison::of(scene, 1) }
     }

@@ -173,7 +173,10 @@ pub fn sentence(model: &Model, plan: &Plan) -> String {
 
 /// "ext4 with syncs, on a disk of constant speed alone: 25 of 28 rates and …".
 fn of_files(plan: &Plan) -> String {
-    let class = files_class(plan.fs, plan.jobs.iter().any(|job| job.character.syncs != Syncs::Never));
+    if !plan.fs.said().is_empty() {
+        return format!("{}: never compared", plan.fs);
+    }
+    let class = files_class(plan.fs.kind, plan.jobs.iter().any(|job| job.character.syncs != Syncs::Never));
     let own = FILES.lines().find_map(|line| line.strip_prefix(&class)?.strip_prefix('\t'));
     let words: Vec<&str> = own.map(|line| line.split('\t').collect()).unwrap_or_default();
     let &[rates, syncs, pairs] = &words[..] else { return format!("{class}: never compared") };

@@ -27,7 +27,7 @@ use super::sections::JobSection;
 use super::settings::{CpuPolicy, Durable, FileTurn, Hint, IoEngine, Mix, OffsetOrder, Reporting, Service, Settings};
 use crate::Source;
 use crate::disks::DiskPlaces;
-use crate::host::fs::{FsKind, Syncing};
+use crate::host::fs::{FsKind, FsMount, Syncing};
 use crate::host::{Advice, Memory, OpenFile, Stable};
 use crate::plan::{FilesPlan, IoCharacter, JobPlan, Origin, Plan, Syncs};
 pub(super) use log::{Traces, name as trace_name};
@@ -85,13 +85,18 @@ impl Scripted {
     }
 }
 
-pub(crate) fn plan(jobs: &[JobSection], traces: &Traces, disks: &DiskPlaces, fs: FsKind) -> Result<Plan, Vec<Problem>> {
+pub(crate) fn plan(
+    jobs: &[JobSection],
+    traces: &Traces,
+    disks: &DiskPlaces,
+    fs: FsMount,
+) -> Result<Plan, Vec<Problem>> {
     let fs = on::file_system(jobs, fs).map_err(|problem| vec![problem])?;
     let (clones, files) = cloned(jobs, disks)?;
     let mut problems = Vec::new();
-    let extents = files.lay_out(fs, disks).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
+    let extents = files.lay_out(fs.kind, disks).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     let (notes, jobs) = (files.notes(&clones), Vec::with_capacity(clones.len()));
-    let placed = on::files(fs, &clones, &files, &extents);
+    let placed = on::files(fs.kind, &clones, &files, &extents);
     let blank = on::blank(&clones, &files.needs, &extents);
     let mut plan = Plan { notes, jobs, fs, files: placed, blank, disks: names(disks), ..Plan::default() };
     let (mut scripts, mut bufferings) = (Vec::with_capacity(clones.len()), Vec::new());

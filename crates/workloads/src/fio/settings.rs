@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cpus::CpuSet;
 use crate::fio::ddir::{Ddir, PerDdir};
-use crate::host::fs::FsKind;
+use crate::host::fs::FsMount;
 use blksched::Span;
 
 use super::blocks::Blocks;
@@ -259,7 +259,7 @@ pub(crate) struct RareSettings {
     pub overwrite: bool,
     /// Its processes lock their files.
     pub locks: bool,
-    pub fs: Option<FsKind>,
+    pub fs: Option<FsMount>,
 }
 
 impl Default for Settings {

@@ -34,9 +34,6 @@ const FIRST_FLUSHER: usize = 0;
 /// From here on tasks are those of calls that do not wait ([`Starter`]).
 const STARTERS: FsTask = 1 << 31;
 
-/// jbd2's priority.
-const JOURNAL: Priority = Priority { class: Class::BestEffort, level: 3 };
-
 /// A file of the file system.
 #[derive(Clone, Copy, Debug)]
 struct Filed {
@@ -147,6 +144,14 @@ impl Filing {
     fn begin_io_end(&mut self, inode: InodeId, blocks: Blocks) {
         if self.fs.is_unwritten(inode, blocks) && self.io_ends.begin(inode, blocks) {
             self.placed = 0..0;
+        }
+    }
+
+    /// The priority of jbd2; xfs has no such thread.
+    fn journal_priority(&self) -> Priority {
+        match &self.fs {
+            FileSystem::Ext4(fs) => Priority { class: Class::BestEffort, level: fs.journal_ioprio() },
+            FileSystem::Xfs(_) => Priority::default(),
         }
     }
 
@@ -453,7 +458,7 @@ impl Host {
         let filing = self.filing.as_ref().expect("there is a file system");
         let own = |submitter, priority| Who { submitter, priority, group: GroupId::default() };
         match agent {
-            Agent::Journal => own(filing.journal, JOURNAL),
+            Agent::Journal => own(filing.journal, filing.journal_priority()),
             Agent::Worker => own(filing.worker, Priority::default()),
             Agent::Flusher | Agent::Caller(FLUSHER) => self.flusher_is,
             Agent::Caller(task) => match filing.starters.get(&task) {

@@ -194,10 +194,12 @@ fn option_overwrite_lays_a_written_file_out() {
 fn option_fs_puts_files_behind_each_other_and_behind_the_metadata() {
     let on = |fs: &str| plan(&format!("[a]\n; blksched: fs={fs}\nrw=read\nsize=1m\nnumjobs=2\n"));
     let (ext4, none) = (on("ext4"), on("none"));
-    assert_eq!((ext4.fs, ext4.files.len()), (FsKind::Ext4, 2));
+    assert_eq!((ext4.fs, ext4.files.len()), (FsKind::Ext4.into(), 2));
     assert!(none.files.is_empty() && ground(&none.jobs[0]).start.0 == 0);
     let start = |nth: usize| ground(&ext4.jobs[nth]).start.0 * 512;
     assert!(start(0) > 0 && start(1) == start(0) + MIB);
+    let mounted = on("ext4:data=writeback,commit=30,noatime").fs;
+    assert_eq!(mounted.to_string(), "ext4:data=writeback,commit=30");
 }
 
 #[test]
@@ -209,6 +211,9 @@ fn a_file_system_that_a_job_contradicts_is_an_error_with_its_line() {
     assert!(two.contains("a.fio:5") && two.contains("another file system"), "{two}");
     let unknown = JobFile::parse("[a]\n; blksched: fs=btrfs\nsize=1m\n", "a.fio").unwrap_err().to_string();
     assert!(unknown.contains("not modelled: ext4, xfs and none are"), "{unknown}");
+    let unknown = JobFile::parse("[a]\n; blksched: fs=ext4:comit=9\nsize=1m\n", "a.fio").unwrap_err().to_string();
+    assert!(unknown.contains("a.fio:2") && unknown.contains("expected data, commit, barrier"), "{unknown}");
+    assert!(unknown.contains("did you mean `commit`?"), "{unknown}");
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Lane {
     /// If a run stands still.
     pub fn load(scheduler: &str, load: &str, disk: &str) -> Result<Lane> {
         // What the schedulers do with the load itself, on the disk itself.
-        let scene = Scene { fs: Some(FsKind::None), ..Scene::of(load, disk, FIRST) };
+        let scene = Scene { fs: Some(FsKind::None.into()), ..Scene::of(load, disk, FIRST) };
         let (stage, limit) = shortened(&scene, scheduler, PART)?;
         let comparison = Comparison::of(scene, SEEDS);
         let [scheduler, load, disk] = [scheduler, load, disk].map(str::to_owned);

@@ -84,7 +84,7 @@ fn scene(subject: &Subject, Probe { load, disk }: Probe, knob: &str, value: &str
     let text = subject.text(load, knob, value);
     let scene = text.map_or_else(|| Scene::of(load, disk, FIRST), |text| Scene::of_jobs(load, &text, disk));
     // What the scheduler does with the load itself, on the disk itself.
-    Scene { fs: Some(FsKind::None), seed: FIRST, ..scene }
+    Scene { fs: Some(FsKind::None.into()), seed: FIRST, ..scene }
 }
 
 fn of_specs(scene: Scene, specs: &[String]) -> Result<Vec<Arc<Measured>>> {

@@ -5,7 +5,7 @@ use crate::fio::blocks;
 use crate::fio::distribution::distribution;
 use crate::fio::settings::{FileTurn, Preallocated, Service, Settings};
 use crate::fio::values::{self, KbBase, ValueError, expected};
-use crate::host::fs::FsKind;
+use crate::host::fs::{FsMount, WrongMount};
 
 const fn entry(
     name: &'static str,
@@ -76,12 +76,10 @@ fn set_fallocate(settings: &mut Settings, word: &str) -> Result<(), &'static str
     Ok(())
 }
 
-fn set_fs(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
-    settings.rare.fs = FsKind::ALL.into_iter().find(|kind| kind.word() == word);
-    match settings.rare.fs {
-        Some(_) => Ok(()),
-        None => Err(FsKind::not_modelled(word)),
-    }
+fn read_fs(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
+    let wrong = |wrong: WrongMount| ValueError { expected: wrong.why, nearest: wrong.nearest };
+    settings.rare.fs = Some(FsMount::named(text).map_err(wrong)?);
+    Ok(())
 }
 
 pub(super) const OPTIONS: &[OptionEntry] = &[
@@ -112,8 +110,8 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "fs",
         &[],
-        OptionKind::Word { words: &FsKind::WORDS, set: set_fs },
-        "the file system below all files of the load",
+        OptionKind::Own { form: "ext4|xfs|none[:option,…]", read: read_fs },
+        "the file system below all files of the load, and how it is mounted: ext4:data=writeback,commit=30",
     ),
     entry(
         "filename",

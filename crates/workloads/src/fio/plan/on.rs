@@ -9,12 +9,12 @@ use crate::fio::layout::{FileExtent, Need};
 use crate::fio::sections::JobSection;
 use crate::fio::settings::{IoEngine, Mix, Preallocated};
 use crate::fio::values::LengthOrShare;
-use crate::host::fs::FsKind;
+use crate::host::fs::{FsKind, FsMount};
 use crate::host::{PAGE_BYTES, Pages, pages_of};
 use crate::plan::{FileState, PlannedFile};
 
 /// The file system: what the jobs say, or else this one.
-pub(super) fn file_system(jobs: &[JobSection], otherwise: FsKind) -> Result<FsKind, Problem> {
+pub(super) fn file_system(jobs: &[JobSection], otherwise: FsMount) -> Result<FsMount, Problem> {
     let says = |job: &&JobSection| job.settings.rare.fs.is_some();
     let Some(first) = jobs.iter().find(says) else { return Ok(otherwise) };
     let said = first.settings.rare.fs.unwrap_or(otherwise);

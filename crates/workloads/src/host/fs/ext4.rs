@@ -19,8 +19,10 @@ use super::race::{JournalRace, TickPhase};
 use super::{Entry, Missing, Syncing};
 
 mod changes;
+mod no_journal;
 mod places;
 
+use no_journal::NoJournal;
 pub use places::Places;
 
 /// Extents that fit into the inode.
@@ -80,6 +82,8 @@ pub struct Ext4 {
     ended: VecDeque<Ended>,
     phase: TickPhase,
     places: Places,
+    /// Instead of the journal.
+    bare: Option<NoJournal>,
     out: FsOutbox,
 }
 
@@ -87,6 +91,7 @@ impl Ext4 {
     /// A mounted one, on a disk that takes bios of at most `longest` blocks.
     pub fn new(settings: Ext4Settings, geometry: Ext4Geometry, longest: u64) -> Ext4 {
         Ext4 {
+            bare: (!settings.has_journal).then(NoJournal::default),
             journal: Journal::new(settings.clone(), geometry, longest, JournalRace::First),
             settings,
             geometry,
@@ -106,6 +111,11 @@ impl Ext4 {
         self
     }
 
+    /// The level of jbd2's I/O in the best-effort class.
+    pub fn journal_ioprio(&self) -> u8 {
+        self.settings.journal_ioprio
+    }
+
     /// Its journal, to inspect.
     pub fn journal(&self) -> &Journal {
         &self.journal
@@ -121,15 +131,21 @@ impl Ext4 {
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
-        self.journal.next()
+        self.journal.next().or(self.bare.as_ref().and_then(NoJournal::next))
     }
 
     pub(super) fn elapse(&mut self, now: Instant) {
+        if let Some(bare) = &mut self.bare {
+            return bare.elapse(now, &self.geometry, &mut self.out);
+        }
         self.journal.elapse(now, &mut self.out);
         self.own_turns(now);
     }
 
     pub(super) fn ended(&mut self, now: Instant, tag: u64) {
+        if let Some(bare) = &mut self.bare {
+            return bare.ended(tag, self.settings.barrier, &self.geometry, &mut self.out);
+        }
         self.journal.ended(now, tag, &mut self.out);
         self.own_turns(now);
     }
@@ -155,12 +171,33 @@ impl Ext4 {
             return self.go_on(now, task);
         }
         let Some(credits) = self.credits(now, inode, &change) else { return Entry::Done };
+        if self.bare.is_some() {
+            let handle = self.handle(now, inode, &change);
+            self.change_at_once(now, handle);
+            if let (Some(bare), Change::Create(at) | Change::MakeDirectory(at) | Change::Symlink(at)) =
+                (&mut self.bare, change)
+            {
+                bare.is_named(inode, at.dir);
+            }
+            return Entry::Done;
+        }
         if !self.journal.begin(now, task, credits, &mut self.out) {
             return Entry::Waits;
         }
         let handle = self.handle(now, inode, &change);
         self.handles.insert(task, handle);
         self.go_on(now, task)
+    }
+
+    /// Without a journal nothing has to be waited for.
+    fn change_at_once(&mut self, now: Instant, handle: Handle) {
+        let Some(bare) = &mut self.bare else { return };
+        bare.change(now, handle.blocks);
+        handle.freed.into_iter().for_each(|block| bare.forget(block));
+        for (inode, matters) in handle.inodes {
+            let inode = self.inodes.entry(inode).or_default();
+            (inode.any, inode.needed) = (1, inode.needed.max(Tid::from(matters == Matters::ToData)));
+        }
     }
 
     /// Lets the rest of a handle's blocks join.
@@ -187,6 +224,17 @@ impl Ext4 {
             Syncing::All => known.any,
             Syncing::Data => known.needed,
         };
+        if let Some(bare) = &mut self.bare {
+            let changed = (tid > 0).then(|| self.geometry.table_of(inode));
+            if tid > 0 {
+                (known.any, known.needed) = (0, 0);
+            }
+            return match bare.sync((task, inode), changed, &self.geometry, &mut self.out) {
+                true => Missing::Metadata,
+                false if self.settings.barrier => Missing::Flush,
+                false => Missing::Nothing,
+            };
+        }
         match self.journal.wait_for(now, task, tid, &mut self.out) {
             true => Missing::Metadata,
             false if self.settings.barrier => Missing::Flush,
@@ -200,6 +248,11 @@ impl Ext4 {
 
     pub(super) fn data_ended(&mut self, now: Instant, inode: InodeId, blocks: Blocks, ticket: u64) -> bool {
         if !self.is_unwritten(inode, blocks) {
+            return true;
+        }
+        if self.bare.is_some() {
+            let handle = self.conversion(inode, &blocks);
+            self.change_at_once(now, handle);
             return true;
         }
         self.ended.push_back(Ended { inode, blocks, ticket });

@@ -3,7 +3,9 @@
 use core::fmt;
 
 use blksched::{Sector, Span};
-use blksched_text::did_you_mean;
+use blksched_text::nearest;
+
+use super::mount::WrongMount;
 
 /// The file system below the files of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,19 +31,22 @@ impl FsKind {
     ///
     /// # Errors
     /// That it is not modelled, or not known, and what was expected.
-    pub fn named(word: &str) -> Result<FsKind, String> {
+    pub fn named(word: &str) -> Result<FsKind, WrongMount> {
         match FsKind::ALL.into_iter().find(|kind| kind.word() == word) {
             Some(kind) => Ok(kind),
-            None if FsKind::WORDS.contains(&word) => Err(FsKind::not_modelled(word).to_owned()),
-            None => {
-                let near = did_you_mean(word, FsKind::WORDS);
-                Err(format!("unknown file system `{word}`: expected ext4, xfs or none{near}"))
+            None if FsKind::WORDS.contains(&word) => {
+                Err(WrongMount { why: FsKind::not_modelled(word).to_owned(), nearest: None })
             }
+            None => Err(WrongMount {
+                why: format!("unknown file system `{word}`: expected ext4, xfs or none"),
+                // Long texts are not misspelt words.
+                nearest: nearest(word, FsKind::WORDS.into_iter().filter(|_| word.len() <= 64)),
+            }),
         }
     }
 
     /// Why one of [`WORDS`](FsKind::WORDS) cannot be had.
-    pub(crate) fn not_modelled(word: &str) -> &'static str {
+    fn not_modelled(word: &str) -> &'static str {
         match word {
             "overlay" => "overlay2 writes to the file system below it: say that one, ext4 or xfs",
             _ => "this file system is not modelled: ext4, xfs and none are",
@@ -85,6 +90,10 @@ pub struct Ext4Settings {
     pub barrier: bool,
     /// `journal_async_commit`: the commit block does not wait for the log.
     pub async_commit: bool,
+    /// jbd2's level of the best-effort class (`journal_ioprio=`).
+    pub journal_ioprio: u8,
+    /// Whether there is a journal (`mkfs.ext4 -O ^has_journal` if not).
+    pub has_journal: bool,
     /// The journal's first sector.
     pub journal_start: Sector,
     /// The journal's length \[blocks\].
@@ -101,6 +110,8 @@ impl Default for Ext4Settings {
             commit: Span::from_secs(5),
             barrier: true,
             async_commit: false,
+            journal_ioprio: 3,
+            has_journal: true,
             journal_start: Sector(1_048_576),
             journal_blocks: 8192,
             inodes_per_group: 8192,

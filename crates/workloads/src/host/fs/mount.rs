@@ -1,0 +1,353 @@
+//! A file system as it is made and mounted, in a word: `ext4:data=writeback,commit=30`.
+//!
+//! The options are those of `mount(8)`; two of ext4's and one of xfs's are of the time when it was made (`mkfs`).
+
+use core::fmt;
+
+use blksched::Span;
+use blksched_text::nearest;
+
+use super::kind::{FsKind, JournalMode};
+
+/// Why a word does not name a file system that can be had: what was expected, and the nearest word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WrongMount {
+    /// What is wrong, and what was expected.
+    pub why: String,
+    /// The valid word that is nearest to the wrong one.
+    pub nearest: Option<&'static str>,
+}
+
+impl fmt::Display for WrongMount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)?;
+        self.nearest.map_or(Ok(()), |near| write!(f, "; did you mean `{near}`?"))
+    }
+}
+
+impl core::error::Error for WrongMount {}
+
+/// What may be said when a file system is made or mounted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MountOptions {
+    /// `data=` of ext4.
+    pub data: JournalMode,
+    /// `commit=` of ext4.
+    pub commit: Span,
+    /// Not `nobarrier` of ext4.
+    pub barrier: bool,
+    /// `journal_async_commit` of ext4.
+    pub async_commit: bool,
+    /// `journal_ioprio=` of ext4: jbd2's level of the best-effort class.
+    pub journal_ioprio: u8,
+    /// `journal_size=` of ext4 (`mkfs.ext4 -J size=`) \[bytes\]; by the disk's size if it is not said.
+    pub journal_size: Option<u64>,
+    /// Not `no_journal` of ext4 (`mkfs.ext4 -O ^has_journal`).
+    pub has_journal: bool,
+    /// `logbsize=` of xfs \[bytes\].
+    pub logbsize: u64,
+    /// `logsize=` of xfs (`mkfs.xfs -l size=`) \[bytes\]; by the disk's size if it is not said.
+    pub logsize: Option<u64>,
+}
+
+impl Default for MountOptions {
+    /// Those of `mkfs` and `mount`.
+    fn default() -> MountOptions {
+        MountOptions {
+            data: JournalMode::Ordered,
+            commit: Span::from_secs(5),
+            barrier: true,
+            async_commit: false,
+            journal_ioprio: 3,
+            journal_size: None,
+            has_journal: true,
+            logbsize: 32 << 10,
+            logsize: None,
+        }
+    }
+}
+
+/// A file system, and how it is made and mounted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FsMount {
+    /// Which one.
+    pub kind: FsKind,
+    /// How.
+    pub options: MountOptions,
+}
+
+impl From<FsKind> for FsMount {
+    fn from(kind: FsKind) -> FsMount {
+        FsMount { kind, options: MountOptions::default() }
+    }
+}
+
+impl PartialEq<FsKind> for FsMount {
+    fn eq(&self, kind: &FsKind) -> bool {
+        self.kind == *kind
+    }
+}
+
+/// Options that are understood.
+const OF_EXT4: [&str; 8] =
+    ["data", "commit", "barrier", "nobarrier", "journal_async_commit", "journal_ioprio", "journal_size", "no_journal"];
+const OF_XFS: [&str; 2] = ["logbsize", "logsize"];
+
+/// Options that change nothing here: reads change no times, and the rest is the default.
+const IDLE: [&str; 12] = [
+    "defaults",
+    "rw",
+    "noatime",
+    "nodiratime",
+    "relatime",
+    "nodiscard",
+    "delalloc",
+    "dioread_nolock",
+    "auto_da_alloc",
+    "attr2",
+    "inode64",
+    "noquota",
+];
+
+/// Real options that change what happens, in a way that is not modelled.
+const NOT_MODELLED: [&str; 22] = [
+    "fast_commit",
+    "journal_dev",
+    "journal_path",
+    "nodelalloc",
+    "dioread_lock",
+    "noauto_da_alloc",
+    "sync",
+    "dirsync",
+    "discard",
+    "lazytime",
+    "strictatime",
+    "max_batch_time",
+    "min_batch_time",
+    "stripe",
+    "data_err",
+    "logdev",
+    "rtdev",
+    "logbufs",
+    "wsync",
+    "allocsize",
+    "sunit",
+    "swidth",
+];
+
+impl FsMount {
+    /// The file system of this word: `NAME` or `NAME:OPTION,…`.
+    ///
+    /// ```
+    /// use blksched_workloads::host::fs::{FsMount, JournalMode};
+    ///
+    /// let fs: FsMount = FsMount::named("ext4:data=writeback,commit=30").unwrap();
+    /// assert_eq!(fs.options.data, JournalMode::Writeback);
+    /// assert_eq!(fs.to_string(), "ext4:data=writeback,commit=30");
+    /// let wrong = FsMount::named("ext4:barier=0").unwrap_err();
+    /// assert_eq!(wrong.nearest, Some("barrier"));
+    /// ```
+    ///
+    /// # Errors
+    /// That it, or an option, is not modelled, or not known, and what was expected.
+    pub fn named(text: &str) -> Result<FsMount, WrongMount> {
+        let (word, options) = text.split_once(':').unwrap_or((text, ""));
+        let mut mount = FsMount::from(FsKind::named(word.trim())?);
+        for option in options.split(',').map(str::trim).filter(|option| !option.is_empty()) {
+            mount.set(option)?;
+        }
+        match mount.options {
+            MountOptions { async_commit: true, data: JournalMode::Ordered, .. } => {
+                wrong("journal_async_commit needs data=writeback: ext4 cannot be mounted so with data=ordered")
+            }
+            MountOptions { has_journal: false, data, commit, async_commit, journal_size, .. }
+                if (data, commit, async_commit, journal_size)
+                    != (JournalMode::Ordered, Span::from_secs(5), false, None) =>
+            {
+                wrong("no_journal leaves nothing for data=, commit=, journal_async_commit and journal_size=")
+            }
+            _ => Ok(mount),
+        }
+    }
+
+    /// Takes an option, `NAME` or `NAME=VALUE`.
+    fn set(&mut self, option: &str) -> Result<(), WrongMount> {
+        let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+        let own: &[&'static str] = match self.kind {
+            FsKind::Ext4 => &OF_EXT4,
+            FsKind::Xfs => &OF_XFS,
+            FsKind::None => return wrong(format!("`{option}`: none is no file system, and has no options")),
+        };
+        let options = &mut self.options;
+        match (self.kind, name, value) {
+            (FsKind::Ext4, "data", Some(value)) => options.data = data(value)?,
+            (FsKind::Ext4, "commit", Some(value)) => options.commit = commit(value)?,
+            (FsKind::Ext4, "barrier", None | Some("1")) => options.barrier = true,
+            (FsKind::Ext4, "barrier", Some("0")) | (FsKind::Ext4, "nobarrier", None) => options.barrier = false,
+            (FsKind::Ext4, "barrier", Some(value)) => return wrong(format!("barrier={value}: expected 0 or 1")),
+            (FsKind::Ext4, "journal_async_commit", None) => options.async_commit = true,
+            (FsKind::Ext4, "no_journal", None) => options.has_journal = false,
+            (FsKind::Ext4, "journal_ioprio", Some(value)) => match value.parse() {
+                Ok(level @ 0..=7) => options.journal_ioprio = level,
+                _ => return wrong(format!("journal_ioprio={value}: expected 0 (first) to 7")),
+            },
+            (FsKind::Ext4, "journal_size", Some(value)) => {
+                options.journal_size = Some(bytes((name, value), 4 << 20..=40 << 30, 4096)?);
+            }
+            (FsKind::Xfs, "logsize", Some(value)) => {
+                options.logsize = Some(bytes((name, value), 8 << 20..=2 << 30, 4096)?);
+            }
+            (FsKind::Xfs, "logbsize", Some(value)) => {
+                let bytes = bytes((name, value), 32 << 10..=256 << 10, 1)?;
+                if !bytes.is_power_of_two() {
+                    return wrong(format!("logbsize={value}: expected 32k, 64k, 128k or 256k"));
+                }
+                options.logbsize = bytes;
+            }
+            (FsKind::Xfs, "barrier" | "nobarrier", _) => {
+                return wrong(format!("`{option}`: xfs has had no such option since Linux 4.19, and always flushes"));
+            }
+            (_, name, _) if IDLE.contains(&name) || name == "errors" => {}
+            (_, name, _) if NOT_MODELLED.contains(&name) => {
+                return wrong(format!("`{option}` of {} is not modelled: {} are", self.kind, own.join(", ")));
+            }
+            (_, name, _) if own.contains(&name) => {
+                let expected =
+                    if value.is_some() { format!("`{name}` without a value") } else { format!("{name}=…") };
+                return wrong(format!("`{option}`: expected {expected}"));
+            }
+            _ => {
+                let why = format!("unknown option `{name}` of {}: expected {}", self.kind, own.join(", "));
+                // Long texts are not misspelt words.
+                let known = own.iter().chain(&NOT_MODELLED).copied().filter(|_| name.len() <= 64);
+                return Err(WrongMount { why, nearest: nearest(name, known) });
+            }
+        }
+        Ok(())
+    }
+
+    /// What differs from the defaults, as on a command line; empty if nothing does.
+    pub fn said(&self) -> String {
+        let (own, usual) = (&self.options, MountOptions::default());
+        let mut words: Vec<String> = Vec::new();
+        let mut say = |is: bool, word: String| words.extend(is.then_some(word));
+        say(own.data != usual.data, "data=writeback".to_owned());
+        say(own.commit != usual.commit, format!("commit={}", own.commit.as_ns() / 1_000_000_000));
+        say(!own.barrier, "nobarrier".to_owned());
+        say(own.async_commit, "journal_async_commit".to_owned());
+        say(own.journal_ioprio != usual.journal_ioprio, format!("journal_ioprio={}", own.journal_ioprio));
+        say(own.journal_size.is_some(), format!("journal_size={}", size(own.journal_size)));
+        say(!own.has_journal, "no_journal".to_owned());
+        say(own.logbsize != usual.logbsize, format!("logbsize={}", size(Some(own.logbsize))));
+        say(own.logsize.is_some(), format!("logsize={}", size(own.logsize)));
+        words.join(",")
+    }
+}
+
+impl fmt::Display for FsMount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let said = self.said();
+        let colon = if said.is_empty() { "" } else { ":" };
+        write!(f, "{}{colon}{said}", self.kind)
+    }
+}
+
+fn wrong<T>(why: impl Into<String>) -> Result<T, WrongMount> {
+    Err(WrongMount { why: why.into(), nearest: None })
+}
+
+fn data(value: &str) -> Result<JournalMode, WrongMount> {
+    match value {
+        "ordered" => Ok(JournalMode::Ordered),
+        "writeback" => Ok(JournalMode::Writeback),
+        "journal" => wrong("`data=journal` of ext4 is not modelled: data=ordered and data=writeback are"),
+        _ => Err(WrongMount {
+            why: format!("data={value}: expected ordered or writeback"),
+            nearest: nearest(value, ["ordered", "writeback"].into_iter().filter(|_| value.len() <= 64)),
+        }),
+    }
+}
+
+/// A day is longer than any run.
+fn commit(value: &str) -> Result<Span, WrongMount> {
+    match value.parse() {
+        Ok(seconds @ 1..=86_400) => Ok(Span::from_secs(seconds)),
+        // Linux takes 0 for its default.
+        Ok(0) => Ok(MountOptions::default().commit),
+        _ => wrong(format!("commit={value}: expected whole seconds, 1 to 86400")),
+    }
+}
+
+/// A length in bytes within these, and a multiple of `of`: `64m`, `256k`.
+fn bytes((name, value): (&str, &str), within: core::ops::RangeInclusive<u64>, of: u64) -> Result<u64, WrongMount> {
+    let digits = value.trim_end_matches(|c: char| !c.is_ascii_digit());
+    let shift = match &value[digits.len()..] {
+        "" => Some(0),
+        "k" | "K" => Some(10),
+        "m" | "M" => Some(20),
+        "g" | "G" => Some(30),
+        _ => None,
+    };
+    let read = || digits.parse::<u64>().ok()?.checked_mul(1 << shift?);
+    match read() {
+        Some(bytes) if within.contains(&bytes) && bytes.is_multiple_of(of) => Ok(bytes),
+        _ => {
+            let (least, most) = (size(Some(*within.start())), size(Some(*within.end())));
+            wrong(format!("{name}={value}: expected {least} to {most}"))
+        }
+    }
+}
+
+fn size(bytes: Option<u64>) -> String {
+    match bytes.unwrap_or_default() {
+        bytes if bytes.is_multiple_of(1 << 30) => format!("{}g", bytes >> 30),
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{}m", bytes >> 20),
+        bytes => format!("{}k", bytes >> 10),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_reads_as_it_is_written() {
+        for text in [
+            "none",
+            "xfs",
+            "ext4:data=writeback,commit=30,nobarrier,journal_async_commit,journal_ioprio=0,journal_size=64m",
+            "ext4:no_journal",
+            "xfs:logbsize=256k,logsize=2g",
+        ] {
+            assert_eq!(FsMount::named(text).map(|mount| mount.to_string()).as_deref(), Ok(text));
+        }
+        assert_eq!(FsMount::named("ext4:rw,noatime,errors=remount-ro,barrier=1"), Ok(FsMount::from(FsKind::Ext4)));
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_what_was_expected() {
+        let all = [
+            ("ext4:datta=writeback", "unknown option `datta` of ext4", Some("data")),
+            ("ext4:data=journal", "`data=journal` of ext4 is not modelled", None),
+            ("ext4:data=writebak", "expected ordered or writeback", Some("writeback")),
+            ("ext4:fast_commit", "`fast_commit` of ext4 is not modelled: data, commit", None),
+            ("ext4:commit=soon", "commit=soon: expected whole seconds", None),
+            ("ext4:commit", "`commit`: expected commit=…", None),
+            ("ext4:nobarrier=1", "expected `nobarrier` without a value", None),
+            ("ext4:journal_async_commit", "needs data=writeback", None),
+            ("ext4:journal_size=1m", "journal_size=1m: expected 4m to 40g", None),
+            ("ext4:journal_ioprio=9", "expected 0 (first) to 7", None),
+            ("ext4:no_journal,commit=9", "no_journal leaves nothing", None),
+            ("xfs:nobarrier", "since Linux 4.19", None),
+            ("xfs:logbsize=48k", "expected 32k, 64k, 128k or 256k", None),
+            ("xfs:logbsz=64k", "unknown option `logbsz` of xfs: expected logbsize, logsize", Some("logbsize")),
+            ("none:commit=5", "none is no file system", None),
+            ("btrfs:ssd", "not modelled", None),
+            ("exft4", "unknown file system `exft4`", Some("ext4")),
+        ];
+        for (text, why, nearest) in all {
+            let wrong = FsMount::named(text).unwrap_err();
+            assert!(wrong.why.contains(why) && wrong.nearest == nearest, "{text}: {wrong:?}");
+        }
+    }
+}
