@@ -9,10 +9,12 @@ mod disk;
 mod history;
 mod job;
 mod measure;
+mod mounted;
 mod report;
 mod settings;
 mod several;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +22,8 @@ use std::sync::atomic::Ordering;
 use blksched::{Catalogue, Span};
 use blksched_simulate::Surroundings;
 use blksched_simulate::cpu::{CpuPreset, HostCpus};
-use blksched_simulate::reality::{Bench, Cell, judge};
+use blksched_simulate::reality::{Bench, Cell, Judged, SYNC, judge};
+use blksched_workloads::host::fs::{FsKind, FsMount};
 
 use crate::failure::Failure;
 use crate::output;
@@ -31,6 +34,7 @@ use disk::{JobTarget, Use};
 pub(crate) use history::sentence;
 use job::{JobPlace, ValidatedJob};
 use measure::{FioRun, run as measure};
+use mounted::Mounted;
 use settings::SavedSettings;
 use several::OtherTarget;
 
@@ -46,6 +50,10 @@ struct ValidationPlan {
     target: JobTarget,
     name: String,
     others: Vec<OtherTarget>,
+    /// The file system that the files are on.
+    fs: FsMount,
+    /// Jobs whose reads ask nothing of the host's memory, nor of a file system.
+    direct: BTreeSet<String>,
     /// The schedulers to measure.
     schedulers: Vec<String>,
     switches: bool,
@@ -69,7 +77,11 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     let mut measured = Vec::new();
     let mut predicted = Vec::new();
     let (paths, path) = (plan.paths(), plan.target.path.display().to_string());
-    let place = if plan.others.is_empty() { JobPlace::One(&path) } else { JobPlace::Each(&paths) };
+    let place = match (plan.others.is_empty(), plan.target.is_folder) {
+        (false, _) => JobPlace::Each(&paths),
+        (true, true) => JobPlace::Folder(&path),
+        (true, false) => JobPlace::One(&path),
+    };
     for scheduler in &plan.schedulers {
         if let (true, Some(settings)) = (plan.switches, settings.as_mut()) {
             settings.switch(scheduler)?;
@@ -78,7 +90,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         predicted.extend(predict(arguments, &plan, (scheduler, nr_requests))?);
         for repeat in 0..plan.repeats {
             let run = FioRun { scheduler, repeat, runtime: plan.runtime, stop: &stop };
-            measured.extend(measure(&plan.job, &place, &run)?);
+            measured.extend(measure(&plan.job, place, &run)?);
             if stop.load(Ordering::Relaxed) {
                 break;
             }
@@ -95,21 +107,19 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     if measured.is_empty() && stop.load(Ordering::Relaxed) {
         return Err(interrupted());
     }
-    let cells = Cell::pair(&measured, &predicted);
-    let judged = judge(&cells);
-    let remembered = history::remember(arguments, &cells, &judged);
+    let compared = Compared::new(&plan, Cell::pair(&measured, &predicted));
+    let remembered = history::remember(arguments, &plan, &compared);
     let text = match arguments.json {
-        true => report::json(&plan, &cells, &judged),
+        true => report::json(&plan, &compared),
         false => {
-            report::text(&plan, &cells, &judged)
-                + &remembered.map_or_else(|why| format!("note: {why}\n"), |()| String::new())
+            report::text(&plan, &compared) + &remembered.map_or_else(|why| format!("note: {why}\n"), |()| String::new())
         }
     };
     output::print(&text)?;
     if let Some(file) = &arguments.report {
         let pictures = Pictures { report: Some(file.clone()), ..Pictures::default() };
-        let json = report::json(&plan, &cells, &judged);
-        validated(&pictures, report::summary(&plan, &cells, &judged), report::pictured(&cells), json)?;
+        let json = report::json(&plan, &compared);
+        validated(&pictures, report::summary(&plan, &compared), report::pictured(&compared.cells), json)?;
     }
     match stop.load(Ordering::Relaxed) {
         true => Err(interrupted()),
@@ -120,7 +130,8 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
 fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     let job = ValidatedJob::load(&arguments.job)?;
     let targets = targets(arguments, &job)?;
-    if job.writes && !arguments.destroy {
+    let is_folder = targets.others.is_empty() && targets.target.is_folder;
+    if job.writes && !arguments.destroy && !is_folder {
         let what = format!("{} writes, and data on {} would be lost", job.name, arguments.on);
         return Err(Failure::Input(format!("{what}: give --destroy if it may be lost, or use a job that only reads")));
     }
@@ -129,10 +140,7 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
         .into_iter()
         .chain(others.iter().map(|other| &other.target))
         .try_for_each(|target| target.refuse(arguments))?;
-    if others.is_empty() {
-        let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;
-        job.fits(&target, spec.build(0).facts().sectors)?;
-    }
+    let one = if others.is_empty() { Some(Alone::new(arguments, &job, &target)?) } else { None };
     let available = target.schedulers();
     let wanted = if arguments.elevators.is_empty() { available.clone() } else { arguments.elevators.clone() };
     if let Some(unknown) = wanted.iter().find(|name| !available.contains(name)) {
@@ -140,7 +148,7 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
             if available.is_empty() { "none: it has no queue of its own".to_owned() } else { available.join(", ") };
         return Err(Failure::Input(format!("--elevators {unknown}: the disk's kernel has {expected}")));
     }
-    let mut notes = Vec::new();
+    let mut notes = one.as_ref().map_or_else(Vec::new, |one| one.mounted.notes.clone());
     let may_switch = match target.used {
         Use::Alone => true,
         Use::Shared => arguments.switch,
@@ -173,11 +181,33 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
         notes.push(format!("{name} ({}) keeps {keeps}", target.path.display()));
     }
     let (runtime, repeats, on) = (arguments.time, arguments.repeats, arguments.on.clone());
-    let plan = ValidationPlan { job, on, target, name, others, schedulers, switches, runtime, repeats, notes };
+    let (fs, direct) =
+        one.map_or_else(|| (FsMount::from(FsKind::None), BTreeSet::new()), |one| (one.mounted.fs, one.direct));
+    let plan =
+        ValidationPlan { job, on, target, name, others, fs, direct, schedulers, switches, runtime, repeats, notes };
     if !plan.others.is_empty() {
         several::stage(&arguments.disk, &plan, (&plan.schedulers[0], None))?;
     }
     Ok(plan)
+}
+
+/// What is known of a job's only disk before it runs.
+struct Alone {
+    mounted: Mounted,
+    /// Jobs that are direct.
+    direct: BTreeSet<String>,
+}
+
+impl Alone {
+    fn new(arguments: &ValidateArguments, job: &ValidatedJob, target: &JobTarget) -> Result<Alone, Failure> {
+        let spec = blksched_disks::load(&arguments.disk).map_err(Failure::input)?;
+        let sectors = spec.build(0).facts().sectors;
+        job.fits(target, sectors)?;
+        let mounted = target.file_system(arguments.fs)?;
+        let planned = job.plan(arguments.time, sectors, target, mounted.fs)?;
+        let direct = planned.jobs.iter().filter(|job| !job.is_buffered).map(|job| job.name.clone()).collect();
+        Ok(Alone { mounted, direct })
+    }
 }
 
 /// The disks of a job.
@@ -200,6 +230,10 @@ fn targets(arguments: &ValidateArguments, job: &ValidatedJob) -> Result<Targets,
         }
         return Ok(Targets { name: String::new(), target, others: Vec::new() });
     }
+    if let Some(fs) = &arguments.fs {
+        let why = "is for one disk; with several, each is taken as a raw device";
+        return Err(Failure::Input(format!("--fs {fs}: {why}")));
+    }
     several::check(&arguments.on, &named, job)?;
     let mut all = several::inspect(&named)?;
     let varied = arguments.vary.as_deref().map_or(Some(0), |vary| all.iter().position(|other| other.name == vary));
@@ -214,6 +248,25 @@ fn targets(arguments: &ValidateArguments, job: &ValidatedJob) -> Result<Targets,
     Ok(Targets { name, target, others: all })
 }
 
+/// Measured beside predicted.
+struct Compared {
+    /// Reads and writes.
+    cells: Vec<Cell>,
+    judged: Judged,
+    /// Those that are the disk's and the scheduler's alone.
+    raw: Judged,
+    /// Syncs, of which there is no bandwidth.
+    syncs: Vec<Cell>,
+}
+
+impl Compared {
+    fn new(plan: &ValidationPlan, all: Vec<Cell>) -> Compared {
+        let (syncs, cells): (Vec<Cell>, Vec<Cell>) = all.into_iter().partition(|cell| cell.measured.dir == SYNC);
+        let raw: Vec<Cell> = cells.iter().filter(|cell| plan.is_raw(cell)).cloned().collect();
+        Compared { judged: judge(&cells), raw: judge(&raw), cells, syncs }
+    }
+}
+
 impl ValidationPlan {
     /// All disks beneath.
     fn disks(&self) -> Vec<&str> {
@@ -226,6 +279,11 @@ impl ValidationPlan {
         let path = |name: &String, target: &JobTarget| (name.clone(), target.path.display().to_string());
         let others = self.others.iter().map(|other| path(&other.name, &other.target));
         [path(&self.name, &self.target)].into_iter().chain(others).collect()
+    }
+
+    /// Whether what was measured depends on the disk and the scheduler alone.
+    fn is_raw(&self, cell: &Cell) -> bool {
+        self.fs == FsKind::None || cell.measured.dir == "read" && self.direct.contains(&cell.measured.process)
     }
 
     /// What will be done, on which disks, and for how long.
@@ -304,6 +362,6 @@ fn predict(
         return several::predict(&arguments.disk, plan, (scheduler, nr_requests));
     }
     let bench = Bench { nr_requests, ..bench(arguments, plan)? };
-    let laid_out = plan.job.plan(plan.runtime, bench.disk.build(0).facts().sectors)?;
-    bench.predict(&Arc::new(laid_out), (&plan.job.name, scheduler)).map_err(Failure::Input)
+    let laid_out = plan.job.plan(plan.runtime, bench.disk.build(0).facts().sectors, &plan.target, plan.fs)?;
+    bench.predict_all(&Arc::new(laid_out), (&plan.job.name, scheduler)).map_err(Failure::Input)
 }

@@ -11,6 +11,6 @@ mod set;
 pub mod so_far;
 
 pub use judged::{Cell, Judged, Miss, judge};
-pub use predict::{Bench, probe, rows_of};
+pub use predict::{Bench, SYNC, probe, rows_of};
 pub use row::{Row, read, write};
 pub use set::{RealitySetting, Set, Switched};

@@ -4,7 +4,10 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use blksched_workloads::host::fs::{FsKind, FsMount};
+
 use super::ValidateArguments;
+use super::mounted::{self, Mounted};
 use crate::failure::Failure;
 
 /// Whether others use the disks.
@@ -16,13 +19,14 @@ pub(super) enum Use {
     Shared,
 }
 
-/// The file or device that a job runs on.
+/// The file, folder or device that a job runs on.
 #[derive(Debug)]
 pub(super) struct JobTarget {
     pub path: PathBuf,
     /// Its length \[bytes\]; `None` for a file that does not exist yet.
     pub bytes: Option<u64>,
     pub is_device: bool,
+    pub is_folder: bool,
     pub used: Use,
     /// The names of the disks beneath.
     pub disks: Vec<String>,
@@ -73,9 +77,9 @@ impl JobTarget {
         let wrong = |error: std::io::Error| Failure::Input(format!("--on {}: {error}", path.display()));
         let (there, number) = match fs::metadata(path) {
             Ok(there) if there.file_type().is_block_device() => (Some(true), there.rdev()),
-            Ok(there) if there.is_file() => (Some(false), there.dev()),
+            Ok(there) if there.is_file() || there.is_dir() => (Some(false), there.dev()),
             Ok(_) => {
-                let expected = "expected a file or a block device";
+                let expected = "expected a file, a folder or a block device";
                 return Err(Failure::Input(format!("--on {}: {expected}", path.display())));
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -90,7 +94,8 @@ impl JobTarget {
         sys.iter().for_each(|sys| bottoms(sys, &mut disks));
         disks.sort();
         disks.dedup();
-        let bytes = match (is_device, there) {
+        let is_folder = path.is_dir();
+        let bytes = match (is_device, there.filter(|_| !is_folder)) {
             (true, _) => {
                 let own = own_sys(number);
                 let sectors = own.and_then(|own| fs::read_to_string(own.join("size")).ok());
@@ -106,14 +111,35 @@ impl JobTarget {
             _ => None,
         };
         let disks = disks.iter().map(|disk| name(disk)).collect();
-        Ok(JobTarget { path: path.to_path_buf(), bytes, is_device, used, disks, queue })
+        Ok(JobTarget { path: path.to_path_buf(), bytes, is_device, is_folder, used, disks, queue })
+    }
+
+    /// The file system that it is on, if it is no device: what was said, or else what is mounted there.
+    pub fn file_system(&self, said: Option<FsMount>) -> Result<Mounted, Failure> {
+        let on = self.path.display();
+        let given = |fs: FsMount| Mounted { fs, notes: Vec::new() };
+        match (said, self.is_device) {
+            (Some(fs), true) if fs != FsKind::None => {
+                Err(Failure::Input(format!("--fs {fs}: --on {on} is a raw device, below any file system")))
+            }
+            (_, true) => Ok(given(FsKind::None.into())),
+            (Some(fs), false) => Ok(given(fs)),
+            (None, false) => {
+                let whole = |path: &Path| fs::canonicalize(path);
+                let parent = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+                let path = whole(&self.path).or_else(|_| whole(parent.unwrap_or(Path::new("."))));
+                let path = path.map_err(|error| Failure::Input(format!("--on {on}: {error}")))?;
+                let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+                mounted::of(&path, &mounts).map_err(|why| Failure::Input(format!("--on {on}: {why}")))
+            }
+        }
     }
 
     /// Refuses a device that is in use.
     pub fn refuse(&self, arguments: &ValidateArguments) -> Result<(), Failure> {
         if !self.is_device {
             return match self.bytes {
-                None if !arguments.destroy => {
+                None if !arguments.destroy && !self.is_folder => {
                     let what = format!("--on {}: there is no such file", self.path.display());
                     Err(Failure::Input(format!("{what}; with --destroy fio creates it")))
                 }
@@ -173,7 +199,7 @@ fn in_use(number: u64) -> Option<String> {
     for device in &all {
         let id = fs::read_to_string(device.join("dev")).unwrap_or_default();
         let id = id.trim();
-        if let Some(place) = mounted(id) {
+        if let Some(place) = mounted_on(id) {
             return Some(format!("{} is mounted on {place}", name(device)));
         }
         if let Some(holder) = entries(&device.join("holders")).first() {
@@ -188,7 +214,7 @@ fn in_use(number: u64) -> Option<String> {
 }
 
 /// Where the device of this number is mounted in this namespace.
-fn mounted(id: &str) -> Option<String> {
+fn mounted_on(id: &str) -> Option<String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let line = mounts.lines().find(|line| line.split(' ').nth(2) == Some(id))?;
     line.split(' ').nth(4).map(str::to_owned)

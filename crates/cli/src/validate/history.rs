@@ -4,10 +4,11 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::PathBuf;
 
-use blksched_simulate::reality::{Cell, Judged};
 use serde_json::{Value, json};
 
-use super::ValidateArguments;
+use blksched_workloads::host::fs::FsKind;
+
+use super::{Compared, ValidateArguments, ValidationPlan};
 
 /// The file, in the folder of what is remembered.
 fn file() -> Option<PathBuf> {
@@ -19,16 +20,29 @@ fn model(disk: &str) -> String {
     fs::canonicalize(disk).map_or_else(|_| disk.to_owned(), |path| path.display().to_string())
 }
 
-/// Adds a line.
-pub(super) fn remember(arguments: &ValidateArguments, cells: &[Cell], judged: &Judged) -> Result<(), String> {
+/// Adds a line: what speaks for or against the model of the disk. On a file system that is only what does not depend on
+/// it; the other errors are kept under another name.
+pub(super) fn remember(
+    arguments: &ValidateArguments,
+    plan: &ValidationPlan,
+    compared: &Compared,
+) -> Result<(), String> {
+    let Compared { cells, judged, raw, .. } = compared;
     if cells.is_empty() {
         return Ok(());
     }
     let file = file().ok_or("there is nowhere to remember this: neither XDG_STATE_HOME nor HOME is set")?;
-    let line = json!({
-        "disk": model(&arguments.disk), "on": arguments.on, "job": arguments.job, "errors": judged.errors,
-        "right": judged.right(), "verdicts": judged.verdicts.len(),
-    });
+    let common = (model(&arguments.disk), &arguments.on, &arguments.job);
+    let line = match plan.fs == FsKind::None {
+        true => json!({
+            "disk": common.0, "on": common.1, "job": common.2, "errors": judged.errors, "right": judged.right(),
+            "verdicts": judged.verdicts.len(),
+        }),
+        false => json!({
+            "disk": common.0, "on": common.1, "job": common.2, "errors": raw.errors, "fs": plan.fs.to_string(),
+            "errors_on_files": judged.errors,
+        }),
+    };
     let kept = || -> std::io::Result<()> {
         file.parent().map_or(Ok(()), fs::create_dir_all)?;
         writeln!(OpenOptions::new().create(true).append(true).open(&file)?, "{line}")

@@ -5,32 +5,29 @@ use std::path::Path;
 
 use blksched::Span;
 use blksched_workloads::fio::{Host, JobFile, Text, is_own};
+use blksched_workloads::host::fs::{FsKind, FsMount};
 use blksched_workloads::{Plan, is_device, whole_disk};
 
 use super::disk::JobTarget;
 use crate::failure::Failure;
 use crate::input::{text_of, text_of_file};
 
-/// Options about files and about a job's end, which are replaced.
-const REPLACED: [&str; 9] = [
-    "filename",
-    "directory",
-    "filename_format",
-    "nrfiles",
-    "opendir",
-    "runtime",
-    "timeout",
-    "time_based",
-    "write_iolog",
-];
+/// Options about a job's place and its end, which are replaced.
+const REPLACED: [&str; 6] = ["directory", "opendir", "runtime", "timeout", "time_based", "write_iolog"];
+
+/// Options about its files, which are replaced where all become one.
+const OF_FILES: [&str; 3] = ["filename", "filename_format", "nrfiles"];
 
 /// A disk large enough for every job \[sectors\].
 const LARGE: u64 = 1 << 40;
 
-/// Where jobs are.
+/// Where a job's files are.
+#[derive(Clone, Copy, Debug)]
 pub(super) enum JobPlace<'a> {
-    /// All of them on this path.
+    /// All of them are this one.
     One(&'a str),
+    /// Each by its own name in this folder.
+    Folder(&'a str),
     /// Each on the path of the device that it names.
     Each(&'a [(String, String)]),
     /// On the devices that they name.
@@ -38,9 +35,18 @@ pub(super) enum JobPlace<'a> {
 }
 
 impl JobPlace<'_> {
-    /// Whether this option is as in the job.
-    fn keeps(&self, option: &str) -> bool {
-        option == "filename" && !matches!(self, JobPlace::One(_))
+    /// The value with which an option is kept; `None` if it is replaced.
+    fn kept(&self, name: &str, value: &str) -> Option<String> {
+        let is_of_files = OF_FILES.contains(&name);
+        match self {
+            // Where the files are is known of the target.
+            JobPlace::One(_) | JobPlace::Folder(_) if name == "fs" => None,
+            _ if REPLACED.contains(&name) => None,
+            JobPlace::One(_) if is_of_files => None,
+            JobPlace::Each(_) | JobPlace::AsNamed if is_of_files => (name == "filename").then(|| self.files(value)),
+            JobPlace::Folder(_) if name == "filename" => in_folder(value),
+            _ => Some(value.to_owned()),
+        }
     }
 
     /// A job's `filename=` here.
@@ -97,23 +103,24 @@ impl ValidatedJob {
     }
 
     /// The job file for fio, or for ourselves: all jobs at their place, for this time.
-    pub fn text(&self, place: &JobPlace<'_>, runtime: Span) -> Result<String, Failure> {
+    pub fn text(&self, place: JobPlace<'_>, runtime: Span) -> Result<String, Failure> {
         // Laid out on a disk large enough for every job, to get the jobs in their order.
         let plan = self.file.plan(LARGE).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let kept = |options: &[(String, String)]| -> String {
-            let kept = options.iter().filter(|(name, _)| !REPLACED.contains(&name.as_str()) || place.keeps(name));
-            let line = |(name, value): &(String, String)| {
+            let kept = options.iter().filter_map(|(name, value)| place.kept(name, value).map(|value| (name, value)));
+            let line = |(name, value): (&String, String)| {
                 // fio would reject options it does not know; as comments it ignores them.
                 let own = if is_own(name) { "; blksched: " } else { "" };
-                let value = if place.keeps(name) { place.files(value) } else { value.clone() };
                 let value = if value.is_empty() { String::new() } else { format!("={value}") };
                 format!("{own}{name}{value}\n")
             };
             kept.map(line).collect()
         };
         let mut text = format!("[global]\n{}", kept(self.file.global_options()));
-        if let JobPlace::One(path) = place {
-            text += &format!("filename={path}\n");
+        match place {
+            JobPlace::One(path) => text += &format!("filename={path}\n"),
+            JobPlace::Folder(path) => text += &format!("directory={path}\n"),
+            JobPlace::Each(_) | JobPlace::AsNamed => {}
         }
         text += &format!("runtime={}us\ntime_based=1\n", runtime.as_ns() / 1000);
         for job in plan.jobs.iter().filter(|job| job.number == 0) {
@@ -124,7 +131,7 @@ impl ValidatedJob {
 
     /// Checks that the target and the model are large enough.
     pub fn fits(&self, target: &JobTarget, model_sectors: u64) -> Result<(), Failure> {
-        let text = self.text(&JobPlace::One("/dev/sda"), Span::from_secs(1))?;
+        let text = self.text(JobPlace::One("/dev/sda"), Span::from_secs(1))?;
         let file = read(&text)?;
         file.plan(model_sectors).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
         let Some(bytes) = target.bytes.filter(|_| target.is_device || !self.writes) else { return Ok(()) };
@@ -140,13 +147,55 @@ impl ValidatedJob {
         Ok(())
     }
 
-    /// The plan on the model's disk.
-    pub fn plan(&self, runtime: Span, sectors: u64) -> Result<Plan, Failure> {
-        let text = self.text(&JobPlace::One("/dev/sda"), runtime)?;
-        read(&text)?.plan(sectors).map_err(|errors| Failure::Excerpts(errors.to_string()))
+    /// The plan on the model's disk, or on a file system there.
+    pub fn plan(&self, runtime: Span, sectors: u64, target: &JobTarget, fs: FsMount) -> Result<Plan, Failure> {
+        let place = match (fs == FsKind::None, target.is_folder) {
+            (true, false) => JobPlace::One("/dev/sda"),
+            (false, false) => JobPlace::One("file"),
+            (_, true) => JobPlace::Folder("folder"),
+        };
+        let text = self.text(place, runtime)?;
+        // What is there is written over: fio makes a file only if it is missing or too short (tried with 3.33).
+        let is_there = !target.is_folder && target.bytes.is_some();
+        let text = if is_there { text.replacen("[global]\n", "[global]\noverwrite=1\n", 1) } else { text };
+        read(&text)?.plan_on(sectors, fs).map_err(|errors| Failure::Excerpts(errors.to_string()))
     }
+}
+
+/// The names of a job's files within a folder, whatever folders they were in; `None` if it names devices alone, which
+/// become the job's own file.
+fn in_folder(value: &str) -> Option<String> {
+    let escaped = value.replace("\\:", "\0");
+    let names = escaped.split(':').filter(|name| !name.is_empty() && !name.starts_with("/dev/"));
+    let names: Vec<String> = names.map(|name| name.trim_start_matches('/').replace('/', "_")).collect();
+    (!names.is_empty()).then(|| names.join(":").replace('\0', "\\:"))
 }
 
 fn read(text: &str) -> Result<JobFile, Failure> {
     JobFile::parse(text, "the job file on its disk").map_err(|errors| Failure::Excerpts(errors.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn in_a_folder_files_are_kept_apart_and_on_a_file_they_are_one() {
+        let folder = std::env::temp_dir().join(format!("blksched-apart-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let file = folder.join("mail.fio");
+        let jobs = "[global]\nsize=1m\ndirectory=/var/spool\nruntime=9\n[wal]\nfilename=/a/wal:/b/wal\nrw=write\n\
+                    fsync=1\n[queue]\nnrfiles=4\n[raw]\nfilename=/dev/sda\n; blksched: fs=none\n";
+        std::fs::write(&file, jobs).unwrap();
+        let job = ValidatedJob::load(&file).unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        let apart = job.text(JobPlace::Folder("/mnt/x"), Span::from_secs(1)).unwrap();
+        let expected = "[global]\nsize=1m\ndirectory=/mnt/x\nruntime=1000000us\ntime_based=1\n\
+                        [wal]\nfilename=a_wal:b_wal\nrw=write\nfsync=1\n[queue]\nnrfiles=4\n[raw]\n";
+        assert_eq!(apart, expected);
+        let one = job.text(JobPlace::One("/mnt/x/f"), Span::from_secs(1)).unwrap();
+        let expected = "[global]\nsize=1m\nfilename=/mnt/x/f\nruntime=1000000us\ntime_based=1\n\
+                        [wal]\nrw=write\nfsync=1\n[queue]\n[raw]\n";
+        assert_eq!(one, expected);
+    }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use blksched::Span;
 use blksched_measure::Work;
 use blksched_measure::fio_json::{FioResult, FioRow, FioSide};
-use blksched_simulate::reality::Row;
+use blksched_simulate::reality::{Row, SYNC};
 
 use super::job::{JobPlace, ValidatedJob};
 use crate::failure::Failure;
@@ -36,15 +36,28 @@ const GRACE: Duration = Duration::from_secs(120);
 const TICK: Duration = Duration::from_millis(50);
 
 /// The rows of one fio run; `None` if it was interrupted.
-pub(super) fn run(job: &ValidatedJob, place: &JobPlace<'_>, run: &FioRun<'_>) -> Result<Vec<Row>, Failure> {
+pub(super) fn run(job: &ValidatedJob, place: JobPlace<'_>, run: &FioRun<'_>) -> Result<Vec<Row>, Failure> {
     let folder = std::env::temp_dir().join(format!("blksched-validate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::Outside(format!("{}: {error}", folder.display())))?;
     let file = folder.join(format!("{}.fio", job.name));
+    // Its own files, where nothing else is.
+    let own = match place {
+        JobPlace::Folder(parent) => Some(format!("{parent}/blksched-validate-{}", std::process::id())),
+        JobPlace::One(_) | JobPlace::Each(_) | JobPlace::AsNamed => None,
+    };
+    if let Some(own) = &own {
+        std::fs::create_dir(own).map_err(|error| Failure::Outside(format!("{own}: {error}")))?;
+    }
+    let place = own.as_deref().map_or(place, JobPlace::Folder);
     let outcome = job
         .text(place, run.runtime)
         .and_then(|text| std::fs::write(&file, text).map_err(|error| Failure::Outside(error.to_string())))
-        .and_then(|()| fio(&file, job.writes, run));
+        // In a folder fio makes even what is only read.
+        .and_then(|()| fio(&file, job.writes || own.is_some(), run));
     let _ = std::fs::remove_dir_all(&folder);
+    if let Some(own) = &own {
+        let _ = std::fs::remove_dir_all(own);
+    }
     outcome.map(|output| output.map_or_else(Vec::new, |output| rows(&output, job, run)))
 }
 
@@ -120,5 +133,5 @@ fn rows(output: &FioResult, job: &ValidatedJob, run: &FioRun<'_>) -> Vec<Row> {
         };
         sides.map(row).collect::<Vec<_>>()
     };
-    [of(Work::Read, "read"), of(Work::Write, "write")].concat()
+    [of(Work::Read, "read"), of(Work::Write, "write"), of(Work::Sync, SYNC)].concat()
 }

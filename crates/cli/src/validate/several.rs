@@ -86,6 +86,11 @@ pub(super) fn inspect(named: &[NamedPath]) -> Result<Vec<OtherTarget>, Failure> 
     let mut all: Vec<OtherTarget> = Vec::new();
     for NamedPath { name, path, .. } in named {
         let target = JobTarget::inspect(path)?;
+        if target.is_folder {
+            let here = path.display();
+            let expected = "with several disks, expected a block device or a file for each";
+            return Err(Failure::Input(format!("--on: {name}={here} is a folder: {expected}")));
+        }
         let shares = |other: &&OtherTarget| other.target.disks.iter().any(|disk| target.disks.contains(disk));
         if let Some(other) = all.iter().find(shares) {
             let (here, there) = (path.display(), other.target.path.display());
@@ -128,7 +133,7 @@ pub(super) fn stage(
     plan: &ValidationPlan,
     (scheduler, nr_requests): (&str, Option<u32>),
 ) -> Result<(Stage, Scene), Failure> {
-    let (text, tags) = (plan.job.text(&JobPlace::AsNamed, plan.runtime)?, plan.target.tags());
+    let (text, tags) = (plan.job.text(JobPlace::AsNamed, plan.runtime)?, plan.target.tags());
     let scene = Scene {
         host: host(),
         depth: tags,
@@ -216,10 +221,10 @@ mod tests {
         let missing = said(check("sda=/dev/sdx"));
         assert!(missing.contains("a job uses sdc, too: expected sdc=PATH"), "{missing}");
         let paths = [("sda".to_owned(), "/dev/x".to_owned()), ("sdc".to_owned(), "/dev/by:path".to_owned())];
-        let text = job.text(&JobPlace::Each(&paths), Span::from_secs(2)).unwrap();
+        let text = job.text(JobPlace::Each(&paths), Span::from_secs(2)).unwrap();
         assert!(text.contains("[a]\nfilename=/dev/x\n"), "{text}");
         assert!(text.contains("[b]\nfilename=/dev/by\\:path:/dev/x\n"), "{text}");
-        let own = job.text(&JobPlace::AsNamed, Span::from_secs(2)).unwrap();
+        let own = job.text(JobPlace::AsNamed, Span::from_secs(2)).unwrap();
         assert!(own.contains("filename=/dev/sdc1:/dev/sda2\n") && own.contains("runtime=2000000us"), "{own}");
     }
 

@@ -37,7 +37,7 @@ fn a_job_that_writes_and_a_path_that_is_none_are_refused() {
     let said = refused(&on(&writes, text(&scratch)));
     assert!(said.contains("w writes") && said.contains("--destroy"), "{said}");
     assert!(refused(&on(&reads, "/no/such/folder/file")).contains("/no/such/folder/file"));
-    assert!(refused(&on(&reads, "/dev/null")).contains("expected a file or a block device"));
+    assert!(refused(&on(&reads, "/dev/null")).contains("expected a file, a folder or a block device"));
     assert!(refused(&on(&reads, text(&folder.join("absent")))).contains("there is no such file"));
     let small = folder.written("small", [0; 4096]);
     let said = refused(&on(&reads, text(&small)));

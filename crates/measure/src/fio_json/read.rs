@@ -30,8 +30,8 @@ pub struct FioRow {
     pub options: Vec<(String, String)>,
     /// The error that ended it; 0 is none.
     pub error: i64,
-    /// Reads, writes, trims.
-    sides: [FioSide; 3],
+    /// Reads, writes, trims, syncs.
+    sides: [FioSide; 4],
 }
 
 /// What was done in a direction.
@@ -52,7 +52,8 @@ pub struct FioSide {
 }
 
 impl FioRow {
-    /// What it did of this kind; nothing for flushes, of which fio reports less.
+    /// What it did of this kind. Of syncs fio reports only how many there were and how long they took, which counts as
+    /// their completion latency too.
     pub fn side(&self, work: Work) -> Option<&FioSide> {
         self.sides.get(work as usize).filter(|side| side.ios > 0 || side.iops > 0.0)
     }
@@ -114,7 +115,22 @@ fn row(value: &Value) -> FioRow {
         group: value["groupid"].as_u64().unwrap_or_default(),
         options: options(&value["job options"]),
         error: value["error"].as_i64().unwrap_or_default(),
-        sides: ["read", "write", "trim"].map(|word| side(&value[word])),
+        sides: [side(&value["read"]), side(&value["write"]), side(&value["trim"]), syncs(&value["sync"])],
+    }
+}
+
+/// Since fio 3.
+fn syncs(value: &Value) -> FioSide {
+    let percentiles = value["lat_ns"]["percentile"].as_object().into_iter().flatten();
+    let mean = value["lat_ns"]["mean"].as_f64().filter(|mean| *mean > 0.0);
+    // fio counts those of `fsync` only (3.33), but times those of `fdatasync` too.
+    let counted = ["total_ios", "lat_ns"].map(|key| value[key].as_u64().or_else(|| value[key]["N"].as_u64()));
+    FioSide {
+        ios: counted.into_iter().flatten().max().unwrap_or_default(),
+        lat: mean,
+        clat: mean,
+        percentiles: percentiles.filter_map(|(key, value)| Some((key.parse().ok()?, value.as_f64()?))).collect(),
+        ..FioSide::default()
     }
 }
 
@@ -165,6 +181,9 @@ mod tests {
             );
             let options = r#""job options": {"bs": "4k", "direct": ""}"#;
             let job = format!(r#"{{"jobname": "a", "groupid": 1, {options}, "read": {read}}}"#);
+            let sync =
+                r#""sync": {"total_ios": 0, "lat_ns": {"N": 3, "mean": 2e6, "percentile": {"99.000000": 5000000}}}"#;
+            let job = job.replace(r#", "read""#, &format!(r#", {sync}, "read""#));
             format!(r#"{{"fio version": "fio-3.33", "global options": {{"rw": "read"}}, "jobs": [{job}]}}"#) + "\n"
         };
         let result = FioResult::read("x", &format!("fio: a warning\n{}{}and so", one(7), one(9))).unwrap();
@@ -172,7 +191,9 @@ mod tests {
         let read = row.side(Work::Read).unwrap();
         assert_eq!((read.ios, read.iops, read.bandwidth), (9, 2.5, 10_240.0));
         assert_eq!((read.clat, read.lat, read.percentile(50.0)), (Some(1500.0), Some(1600.0), Some(1200.0)));
-        assert_eq!((row.side(Work::Write), row.side(Work::Sync), read.percentile(99.0)), (None, None, None));
+        assert_eq!((row.side(Work::Write), read.percentile(99.0)), (None, None));
+        let sync = row.side(Work::Sync).unwrap();
+        assert_eq!((sync.ios, sync.lat, sync.percentile(99.0)), (3, Some(2e6), Some(5e6)));
         let options = ["rw", "bs", "direct", "size"].map(|option| result.option(row, option));
         assert_eq!(options, [Some("read"), Some("4k"), Some(""), None]);
     }

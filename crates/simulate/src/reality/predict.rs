@@ -13,6 +13,9 @@ use crate::hash::TraceHash;
 use crate::surroundings::Surroundings;
 use crate::trial::{Findings, Trial};
 
+/// The direction of a row of syncs.
+pub const SYNC: &str = "sync";
+
 /// What a job is simulated on.
 #[derive(Clone, Debug)]
 pub struct Bench {
@@ -39,7 +42,17 @@ impl Bench {
     ///
     /// # Errors
     /// If there is no such scheduler, or time stands still.
-    pub fn predict(&self, plan: &Arc<Plan>, (job, scheduler): (&str, &str)) -> Result<Vec<Row>, String> {
+    pub fn predict(&self, plan: &Arc<Plan>, of: (&str, &str)) -> Result<Vec<Row>, String> {
+        let mut rows = self.predict_all(plan, of)?;
+        rows.retain(|row| row.dir != SYNC);
+        Ok(rows)
+    }
+
+    /// The same, and one row per process that syncs: its direction is [`SYNC`], and it has no bandwidth.
+    ///
+    /// # Errors
+    /// As [`predict`](Bench::predict).
+    pub fn predict_all(&self, plan: &Arc<Plan>, (job, scheduler): (&str, &str)) -> Result<Vec<Row>, String> {
         let catalogue = Catalogue::builtin();
         let elevator = catalogue.of_running(scheduler, &self.kernel).map_err(|error| error.to_string())?;
         let nr_requests = if scheduler == "none" { self.tags } else { self.nr_requests };
@@ -66,14 +79,14 @@ impl Bench {
     }
 }
 
-/// One row per process and direction of a run, each at this place.
+/// One row per process and direction of a run, each at this place; of one that syncs also one of these ([`SYNC`]).
 pub fn rows_of(plan: &Plan, findings: &Findings, place: &Row) -> Vec<Row> {
     let mut rows = Vec::new();
     for (planned, outcome) in plan.jobs.iter().zip(&findings.jobs) {
-        for (dir, work) in [("read", Work::Read), ("write", Work::Write)] {
+        for (dir, work) in [("read", Work::Read), ("write", Work::Write), (SYNC, Work::Sync)] {
             let done = outcome.record.work(work);
             let Row { setting, job, scheduler, repeat, .. } = place.clone();
-            let bandwidth = outcome.record.bandwidth(work);
+            let bandwidth = if work == Work::Sync { 0.0 } else { outcome.record.bandwidth(work) };
             let (process, dir) = (planned.name.clone(), dir.to_owned());
             let row = Row { setting, job, scheduler, repeat, process, dir, bandwidth, ..row(done) };
             rows.extend((done.ios > 0).then_some(row));

@@ -15,7 +15,7 @@ pub struct Row {
     pub repeat: u32,
     /// The process's job.
     pub process: String,
-    /// `read` or `write`.
+    /// `read`, `write` or [`SYNC`](super::SYNC).
     pub dir: String,
     /// The number of I/Os.
     pub ios: u64,
