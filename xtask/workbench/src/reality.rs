@@ -8,6 +8,7 @@
 
 mod chain;
 mod check;
+mod files;
 mod fio;
 mod groups;
 mod guest;
@@ -73,6 +74,10 @@ pub struct Arguments {
     /// limits meanwhile
     #[arg(long, conflicts_with_all = ["guest", "trials", "rows", "set", "jobs", "schedulers", "at_a_time"])]
     memory: bool,
+    /// Job files on these real file systems: ext4, xfs [set: testdata/reality/6.18-files]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(conflicts_with_all = ["memory", "guest", "trials", "rows", "set", "record", "recorded", "at_a_time"])]
+    fs: Vec<String>,
     /// Only measure, and print the rows
     #[arg(long, conflicts_with = "record")]
     rows: bool,
@@ -93,6 +98,10 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     if let Some(missing) = missing().filter(|_| !arguments.recorded) {
         println!("skipped: {missing}");
         return Ok(Verdict::Good);
+    }
+    if !arguments.fs.is_empty() {
+        let Arguments { fs: kinds, jobs, schedulers, repeats, .. } = arguments;
+        return files::run(&files::Wanted { kinds, jobs, schedulers, repeats: *repeats });
     }
     if arguments.memory {
         return memory::run(arguments.repeats, arguments.record, arguments.recorded);

@@ -1,6 +1,7 @@
 //! A disk model as a file that takes as long as the model says, by the wall clock: behind FUSE, in this process.
 //!
-//! It stores nothing: reads return zeros. A loop device over it is a disk with a real kernel in front ([`LoopDevice`]).
+//! It stores nothing unless it is given a file for it: reads return zeros. A loop device over it is a disk with a real
+//! kernel in front ([`LoopDevice`]).
 //!
 //! [`LoopDevice`]: crate::loop_device::LoopDevice
 
@@ -34,6 +35,11 @@ pub struct TimedDisk {
 impl TimedDisk {
     /// Mounts it in `folder`.
     pub fn mount(spec: &DiskSpec, folder: &Path) -> Result<TimedDisk> {
+        TimedDisk::mount_over(spec, folder, None)
+    }
+
+    /// The same, with what it stores in this file.
+    pub fn mount_over(spec: &DiskSpec, folder: &Path, contents: Option<fs::File>) -> Result<TimedDisk> {
         fs::create_dir_all(folder)?;
         let own = folder.to_owned();
         let spec = spec.clone();
@@ -43,7 +49,7 @@ impl TimedDisk {
             let clock = Arc::new(Clock::start(&spec)?);
             let mut config = Config::default();
             config.mount_options = vec![MountOption::FSName("blksched-timed-disk".to_owned())];
-            let file = DiskFile::new(clock.clone());
+            let file = DiskFile::new(clock.clone(), contents);
             let session = fuser::spawn_mount(file, &own, &config).context("mounting the disk's file")?;
             Ok(TimedDisk { folder: own, clock, session: Some(session) })
         });

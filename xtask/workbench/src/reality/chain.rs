@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Result, anyhow};
-use blksched_disks::DiskSpec;
+use blksched_disks::{DiskSpec, Facts};
 use blksched_simulate::reality::{RealitySetting, Row, Set, Switched};
 
 use super::fio;
@@ -18,8 +18,7 @@ pub struct Chain<'a> {
     setting: &'a RealitySetting,
     disk: TimedDisk,
     folder: PathBuf,
-    rotational: bool,
-    volatile_cache: bool,
+    facts: Facts,
     /// A name that must be unique.
     name: String,
 }
@@ -41,41 +40,12 @@ impl<'a> Chain<'a> {
         let name = format!("blksched-{}-{nth}", std::process::id());
         let folder = folder.join(&name);
         let disk = TimedDisk::mount(spec, &folder.join("disk"))?;
-        let facts = spec.build(0).facts();
-        let (rotational, volatile_cache) = (facts.rotational, facts.volatile_cache);
-        Ok(Chain { set, setting, disk, folder, rotational, volatile_cache, name })
-    }
-
-    /// A new loop device for each run, so that nothing of the previous one is left: tags stay limited for good, and
-    /// throttling and page cache have memory.
-    fn device(&self, scheduler: &str, switched: &Switched) -> Result<LoopDevice> {
-        let device = LoopDevice::over(self.disk.path())?;
-        device.choose("none")?;
-        device.set("nr_requests", &self.setting.tags.to_string())?;
-        device.set("max_sectors_kb", &self.set.max_sectors_kb.to_string())?;
-        device.set("rotational", if self.rotational { "1" } else { "0" })?;
-        device.set("write_cache", if self.volatile_cache { "write back" } else { "write through" })?;
-        device.choose(scheduler)?;
-        if scheduler != "none" {
-            device.set("nr_requests", &self.set.nr_requests.to_string())?;
-        }
-        // On by default except with BFQ, by what the disk was when it was attached; -1 means by what it is now.
-        match (switched.wbt_lat_usec, scheduler) {
-            (_, "bfq") => {}
-            (None, _) => device.set("wbt_lat_usec", "-1")?,
-            (Some(us), _) => device.set("wbt_lat_usec", &us.to_string())?,
-        }
-        for (of, knob, raw) in &switched.knobs {
-            if of == scheduler {
-                device.set(&format!("iosched/{knob}"), &raw.to_string())?;
-            }
-        }
-        Ok(device)
+        Ok(Chain { set, setting, disk, folder, facts: spec.build(0).facts(), name })
     }
 
     pub fn run(&self, job: &str, text: &str, scheduler: &str, repeat: u32) -> Result<Ran> {
         let switched = self.set.switched.get(job).cloned().unwrap_or_default();
-        let device = self.device(scheduler, &switched)?;
+        let device = device(&self.disk, self.set, self.setting, self.facts, (scheduler, &switched))?;
         let groups = Groups::make(&self.name, &fio::groups(text))?;
         let file = self.folder.join(format!("{job}.fio"));
         fs::write(&file, fio::text(text, device.path(), &groups))?;
@@ -96,6 +66,39 @@ impl<'a> Chain<'a> {
         let commands = (after.commands - before.commands).max(1);
         Ok(Ran { rows, late: (after.sum - before.sum) / commands as u32 })
     }
+}
+
+/// A new loop device for each run, so that nothing of the previous one is left: tags stay limited for good, and
+/// throttling and page cache have memory.
+pub fn device(
+    disk: &TimedDisk,
+    set: &Set,
+    setting: &RealitySetting,
+    facts: Facts,
+    (scheduler, switched): (&str, &Switched),
+) -> Result<LoopDevice> {
+    let device = LoopDevice::over(disk.path())?;
+    device.choose("none")?;
+    device.set("nr_requests", &setting.tags.to_string())?;
+    device.set("max_sectors_kb", &set.max_sectors_kb.to_string())?;
+    device.set("rotational", if facts.rotational { "1" } else { "0" })?;
+    device.set("write_cache", if facts.volatile_cache { "write back" } else { "write through" })?;
+    device.choose(scheduler)?;
+    if scheduler != "none" {
+        device.set("nr_requests", &set.nr_requests.to_string())?;
+    }
+    // On by default except with BFQ, by what the disk was when it was attached; -1 means by what it is now.
+    match (switched.wbt_lat_usec, scheduler) {
+        (_, "bfq") => {}
+        (None, _) => device.set("wbt_lat_usec", "-1")?,
+        (Some(us), _) => device.set("wbt_lat_usec", &us.to_string())?,
+    }
+    for (of, knob, raw) in &switched.knobs {
+        if of == scheduler {
+            device.set(&format!("iosched/{knob}"), &raw.to_string())?;
+        }
+    }
+    Ok(device)
 }
 
 impl Drop for Chain<'_> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, anyhow};
-use blksched_simulate::reality::Row;
+use blksched_simulate::reality::{Row, SYNC};
 use serde_json::Value;
 
 use super::groups::Groups;
@@ -86,6 +86,26 @@ pub fn rows(output: &Value, place: &Row) -> Vec<Row> {
         }
     }
     rows
+}
+
+/// One row per process that syncs.
+pub fn syncs(output: &Value, place: &Row) -> Vec<Row> {
+    let row = |process: &Value| {
+        let done = &process["sync"];
+        let us = |value: &Value| value.as_f64().unwrap_or(0.0) / 1e3;
+        // fio counts those of `fsync` only, but times those of `fdatasync` too.
+        let ios = done["lat_ns"]["N"].as_u64().filter(|ios| *ios > 0)?;
+        Some(Row {
+            process: process["jobname"].as_str().unwrap_or_default().to_owned(),
+            dir: SYNC.to_owned(),
+            ios,
+            latency_us: us(&done["lat_ns"]["mean"]),
+            p50_us: us(&done["lat_ns"]["percentile"]["50.000000"]),
+            p99_us: us(&done["lat_ns"]["percentile"]["99.000000"]),
+            ..place.clone()
+        })
+    };
+    output["jobs"].as_array().into_iter().flatten().filter_map(row).collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The folder with one file that FUSE serves; all requests to the file go to the clock.
 
 use std::ffi::OsStr;
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -24,7 +26,8 @@ const MOST: u32 = 1 << 20;
 
 /// The calls waiting in the kernel.
 pub enum Reply {
-    Read(ReplyData, usize),
+    /// What was read, when it arrived.
+    Read(ReplyData, Vec<u8>),
     Write(ReplyWrite, u32),
     Flush(ReplyEmpty),
 }
@@ -32,7 +35,7 @@ pub enum Reply {
 impl Answer for Reply {
     fn done(self, outcome: CommandOutcome) {
         match (self, outcome) {
-            (Reply::Read(reply, size), CommandOutcome::Ok) => reply.data(&vec![0; size]),
+            (Reply::Read(reply, data), CommandOutcome::Ok) => reply.data(&data),
             (Reply::Write(reply, size), CommandOutcome::Ok) => reply.written(size),
             (Reply::Flush(reply), CommandOutcome::Ok) => reply.ok(),
             (Reply::Read(reply, _), CommandOutcome::Failed(_)) => reply.error(Errno::EIO),
@@ -47,13 +50,22 @@ pub struct DiskFile {
     bytes: u64,
     most: u32,
     depth: u32,
+    /// What it stores; without it nothing.
+    contents: Option<File>,
 }
 
 impl DiskFile {
-    pub fn new(clock: Arc<Clock<Reply>>) -> DiskFile {
+    pub fn new(clock: Arc<Clock<Reply>>, contents: Option<File>) -> DiskFile {
         let facts = clock.facts();
         let most = facts.max_sectors.saturating_mul(SECTOR as u32).min(MOST);
-        DiskFile { clock, bytes: facts.sectors * SECTOR, most, depth: facts.depth }
+        DiskFile { clock, bytes: facts.sectors * SECTOR, most, depth: facts.depth, contents }
+    }
+
+    /// What is there now: the page cache above never has a read and a write of one place under way.
+    fn stored(&self, offset: u64, bytes: u64) -> io::Result<Vec<u8>> {
+        let mut data = vec![0; bytes as usize];
+        self.contents.as_ref().map_or(Ok(()), |file| file.read_exact_at(&mut data, offset))?;
+        Ok(data)
     }
 }
 
@@ -129,7 +141,10 @@ impl Filesystem for DiskFile {
         if bytes == 0 {
             reply.data(&[]);
         } else {
-            self.clock.ask(asked(Op::Read, offset, bytes), Reply::Read(reply, bytes as usize));
+            match self.stored(offset, bytes) {
+                Ok(data) => self.clock.ask(asked(Op::Read, offset, bytes), Reply::Read(reply, data)),
+                Err(_) => reply.error(Errno::EIO),
+            }
         }
     }
 
@@ -148,6 +163,8 @@ impl Filesystem for DiskFile {
         let size = data.len() as u32;
         if offset + u64::from(size) > self.bytes {
             reply.error(Errno::ENOSPC);
+        } else if self.contents.as_ref().is_some_and(|file| file.write_all_at(data, offset).is_err()) {
+            reply.error(Errno::EIO);
         } else {
             self.clock.ask(asked(Op::Write, offset, u64::from(size)), Reply::Write(reply, size));
         }
