@@ -115,7 +115,8 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
     }
     for option in header.mount_asked.split(',') {
         match option {
-            "noatime" | "" | "max_batch_time=0" => {}
+            // Nobody waits for discards.
+            "noatime" | "" | "discard" | "max_batch_time=0" => {}
             "data=writeback" => settings.data = JournalMode::Writeback,
             "nobarrier" => settings.barrier = false,
             "journal_async_commit" => settings.async_commit = true,
@@ -366,6 +367,7 @@ fn made(
             let inode = names.of(file, find("ext4_allocate_inode", "ino").or(later));
             (inode, Made::Change(Change::Create(NamedIn { dir, name })))
         }
+        "ftruncate" => (names.of(file, None), Made::Change(Change::Truncate(bytes.1.div_ceil(4096)))),
         "open" | "close" => (names.of(file, None), Made::Nothing),
         "chmod" | "fchmod" | "utime" | "utimes" => {
             (names.of(file, inode_in(own.iter().copied())), Made::Change(Change::Attributes))
