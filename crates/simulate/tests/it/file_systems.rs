@@ -1,5 +1,6 @@
 //! Predictions of jobs on ext4 and xfs beside what a real 6.18 did (`testdata/reality/6.18-files/file-systems.tsv`), by
-//! class: the shares that `docs/host.md` states. `BLESS=1` renews them there, unless fewer are right of as many; `BLESS=fewer` does then, too.
+//! class: the shares that `docs/host.md` states. `BLESS=1` renews them there, unless fewer are right of as many;
+//! `BLESS=fewer` does then, too.
 //!
 //! **Rule** a cell is the processes of one name in one direction, under one scheduler, over all repeats. Bandwidth is
 //! right within 20 %, p99 within 30 %, a mean fsync within 20 %. BFQ does not repeat itself on a real kernel: where
@@ -72,8 +73,8 @@ impl Figures {
     }
 }
 
-/// File system, job, scheduler: the numbers of its repeats.
-type Runs = BTreeMap<(FsKind, String, String), BTreeSet<u32>>;
+/// File system, job, scheduler.
+type Runs = BTreeSet<(FsKind, String, String)>;
 
 fn measured() -> (BTreeMap<CellKey, Figures>, Runs) {
     let (mut cells, mut runs) = (BTreeMap::<CellKey, Figures>::new(), Runs::new());
@@ -82,12 +83,10 @@ fn measured() -> (BTreeMap<CellKey, Figures>, Runs) {
         let [fs, job, scheduler, repeat, process, dir, bandwidth, p99, sync] = words[..] else { panic!("{line}") };
         let fs = FsKind::ALL.into_iter().find(|kind| kind.word() == fs).expect("a file system");
         let own = |word: &str| word.to_owned();
-        let repeat = repeat.parse().expect("a number");
-        if scheduler == "bfq" && SYNCING.contains(&job) && repeat == 0 {
+        if scheduler == "bfq" && SYNCING.contains(&job) && repeat == "0" {
             continue;
         }
-        let repeats = runs.entry((fs, own(job), own(scheduler))).or_default();
-        repeats.insert(repeat);
+        runs.insert((fs, own(job), own(scheduler)));
         let cell = cells.entry((fs, own(job), own(scheduler), own(process), own(dir))).or_default();
         cell.bandwidth.push(bandwidth.parse().expect("a rate"));
         cell.p99.push(p99.parse().expect("a time"));
@@ -110,14 +109,14 @@ fn predicted(runs: &Runs) -> BTreeMap<CellKey, Figures> {
     let calibrates = text(&format!("{FOLDER}/jobs/{}.fio", set.calibrates));
     let bench = set.bench(setting, set.fitted(setting, &calibrates, &raw).expect("it runs")).expect("a disk");
     let mut cells: BTreeMap<CellKey, Figures> = BTreeMap::new();
-    for ((fs, job, scheduler), repeats) in runs {
+    for (fs, job, scheduler) in runs {
         let file = JobFile::parse(&text(&format!("{FOLDER}/file-jobs/{job}.fio")), job).expect("a job file");
         let plan = Arc::new(file.plan_on(bench.disk.build(0).facts().sectors, *fs).expect("it fits"));
         let elevator = Catalogue::builtin();
         let elevator = elevator.parse(&format!("{scheduler}@6.18")).or_else(|_| elevator.parse(scheduler));
         let nr_requests = if scheduler == "none" { bench.tags } else { bench.nr_requests };
         let host = HostKnobs { real_time_writers: true, ..bench.around.host };
-        for (repeat, seed) in repeats.iter().flat_map(|repeat| (1..=SEEDS).map(move |seed| (*repeat, seed))) {
+        for seed in 1..=SEEDS {
             let wbt_latency = throttling(scheduler, job);
             let trial = Trial {
                 elevator: elevator.clone().expect("a scheduler"),
