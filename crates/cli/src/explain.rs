@@ -15,7 +15,7 @@ use blksched::{Catalogue, Instant, SubmitterId};
 use blksched_lab::Error;
 use blksched_lab::scene::Stage;
 use blksched_lab::why::names::Names;
-use blksched_lab::why::{ExplainedRun, Explanation};
+use blksched_lab::why::{ExplainedRun, Explanation, Remedies};
 use blksched_measure::Reasons;
 use blksched_simulate::story::StoriesAsked;
 
@@ -62,16 +62,35 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
         plan: Some(&stage.plan),
         notes,
     };
-    let explanation = Explanation::of(run, &teller, &names).with_knob(&teller, &names, &trial)?;
+    let mut explanation = Explanation::of(run, &teller, &names).with_knob(&teller, &names, &trial)?;
+    let remedies = match arguments.remedies {
+        true => Remedies::tried(&stage, scene, &contender, &trial, &explanation.blame)?,
+        false => None,
+    };
+    explanation.notes.extend(about_remedies(arguments, &explanation, remedies.is_some()));
     #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
         let summary = text::summary(&explanation);
-        let (told, json) = ((summary.0, &summary.1), json::text(&explanation));
+        let (told, json) = ((summary.0, &summary.1), json::text(&explanation, remedies.as_ref()));
         let of = (&stage, scene, &contender);
         let written = report::explained(&arguments.pictures, of, &trial, told, json)?;
         output::print(&output::notes(&written))?;
     }
-    print(arguments, &explanation)
+    print(arguments, &explanation, remedies.as_ref())
+}
+
+/// That there are remedies to try, or none.
+fn about_remedies(arguments: &ExplainArguments, explanation: &Explanation, any: bool) -> Option<String> {
+    match (arguments.remedies, any) {
+        (false, _) => {
+            let said = "the journal had most of an I/O's time: --remedies tries what would make such syncs shorter";
+            explanation.for_journal.then(|| said.to_owned())
+        }
+        (true, true) => None,
+        (true, false) => {
+            Some("--remedies: no job on a file system spends a fifth of its time in syncs, so nothing was tried".into())
+        }
+    }
 }
 
 /// Explains a server's recording.
@@ -97,16 +116,16 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
     #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
         let summary = text::summary(&explanation);
-        let (told, json) = ((summary.0, &summary.1), json::text(&explanation));
+        let (told, json) = ((summary.0, &summary.1), json::text(&explanation, None));
         let of = (file, &log, &names);
         let written = report::recorded(&arguments.pictures, of, told, json, catalogue)?;
         output::print(&output::notes(&written))?;
     }
-    print(arguments, &explanation)
+    print(arguments, &explanation, None)
 }
 
 /// Writes the rows that were asked for, and prints the text.
-fn print(arguments: &ExplainArguments, explanation: &Explanation) -> Result<(), Failure> {
+fn print(arguments: &ExplainArguments, explanation: &Explanation, remedies: Option<&Remedies>) -> Result<(), Failure> {
     #[cfg(feature = "parquet")]
     if let Some(place) = arguments.rows.place()? {
         parquet::write(&place, explanation)?;
@@ -117,14 +136,17 @@ fn print(arguments: &ExplainArguments, explanation: &Explanation) -> Result<(), 
         (None, None, true) => Besides::WholeBlame,
         (None, None, false) => Besides::Blame,
     };
-    let text = if arguments.json { json::text(explanation) } else { text::text(explanation, besides) };
+    let text = match arguments.json {
+        true => json::text(explanation, remedies),
+        false => text::text(explanation, besides, remedies),
+    };
     Ok(output::print(&text)?)
 }
 
 /// An explanation as the command line prints it: text and JSON.
 #[cfg(feature = "sweep")]
 pub(crate) fn rendered(explanation: &Explanation) -> (String, String) {
-    (text::text(explanation, Besides::Blame), json::text(explanation))
+    (text::text(explanation, Besides::Blame, None), json::text(explanation, None))
 }
 
 /// How many I/Os to show for one moment, unless the user gives a number.

@@ -7,5 +7,7 @@ pub mod names;
 pub mod parting;
 pub mod phrase;
 pub mod reason;
+mod remedy;
 
 pub use explanation::{ExplainedRun, Explanation, IoStory, StoryPiece};
+pub use remedy::{Remedies, Remedy};

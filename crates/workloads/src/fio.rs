@@ -262,6 +262,21 @@ impl JobFile {
         self.traces.insert(name.to_owned(), read);
     }
 
+    /// The same, where the jobs of this name call `fdatasync` instead of `fsync`, in files that were written before.
+    /// `None` if they do already, or do not sync.
+    pub fn with_data_syncs(&self, job: &str) -> Option<JobFile> {
+        let mut file = self.clone();
+        let mut changed = false;
+        for own in file.jobs.iter_mut().filter(|own| own.name == job) {
+            let settings = &mut own.settings;
+            let syncs = settings.fsync.max(settings.fdatasync) > 0 && settings.mix != Mix::Read;
+            changed |= syncs && (settings.fsync > 0 || !settings.rare.overwrite);
+            (settings.fdatasync, settings.fsync) = (settings.fdatasync.max(settings.fsync), 0);
+            settings.rare.overwrite = true;
+        }
+        changed.then_some(file)
+    }
+
     /// Lays its files out on a disk of `disk_sectors` sectors \[512 bytes\] and makes its processes.
     ///
     /// # Errors

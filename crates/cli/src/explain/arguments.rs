@@ -16,6 +16,7 @@ Examples:
   blksched explain recorded.trace.gz --at 12.5s     everything in flight at one moment
   blksched explain my.fio --request 1234            one I/O, piece by piece
   blksched explain my.fio --blame                   only who waited for whom, under which rule
+  blksched explain my.fio --remedies                what would make a slow fsync on ext4 or xfs faster
   blksched explain my.fio --perfetto run.pftrace    the run as a picture: open it at ui.perfetto.dev
 docs/explain.md says how time is attributed.";
 
@@ -43,6 +44,10 @@ pub(crate) struct ExplainArguments {
     /// Only show who waited for whom, over the whole run
     #[arg(long, conflicts_with_all = ["slowest", "request", "at"])]
     pub(crate) blame: bool,
+    /// Also try what may make syncs on a file system shorter, each in a run of its own: other schedulers, write_expire,
+    /// commit=, fdatasync in written files
+    #[arg(long)]
+    pub(crate) remedies: bool,
     #[command(flatten)]
     pub(crate) outputs: Outputs,
     #[command(flatten)]

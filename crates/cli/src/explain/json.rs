@@ -1,10 +1,10 @@
 //! Stories and the blame table, for programs: docs/schema.md says what each key holds.
 
 use blksched_lab::why::phrase::leg;
-use blksched_lab::why::{Explanation, IoStory, StoryPiece};
+use blksched_lab::why::{Explanation, IoStory, Remedies, Remedy, StoryPiece};
 use serde_json::{Value, json};
 
-pub(crate) fn text(explanation: &Explanation) -> String {
+pub(crate) fn text(explanation: &Explanation, remedies: Option<&Remedies>) -> String {
     let Explanation { workload, scheduler, disk, elapsed, stories, blame, matched, notes, .. } = explanation;
     let rows: Vec<Value> = blame
         .rows
@@ -30,9 +30,18 @@ pub(crate) fn text(explanation: &Explanation) -> String {
         "matched": matched,
         "blame": rows,
         "totals": totals,
+        "remedies": remedies.map(tried),
         "notes": notes,
     });
     format!("{value:#}\n")
+}
+
+fn tried(remedies: &Remedies) -> Value {
+    let one = |remedy: &Remedy| {
+        let Remedy { what, mean, p99, syncs, .. } = remedy;
+        json!({ "changed": what, "mean_ns": mean, "p99_ns": p99, "syncs": syncs })
+    };
+    json!({ "job": remedies.who, "tried": remedies.tried.iter().map(one).collect::<Vec<_>>() })
 }
 
 fn story(story: &IoStory) -> Value {

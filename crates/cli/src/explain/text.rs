@@ -2,7 +2,7 @@
 
 use blksched::Instant;
 use blksched_lab::why::phrase::time;
-use blksched_lab::why::{Explanation, IoStory};
+use blksched_lab::why::{Explanation, IoStory, Remedies};
 use blksched_measure::{Cell, Column, Quantity, Table};
 
 use crate::output::{TableStyle, paragraph, render};
@@ -27,7 +27,7 @@ pub(crate) enum Besides {
     Nothing,
 }
 
-pub(crate) fn text(explanation: &Explanation, besides: Besides) -> String {
+pub(crate) fn text(explanation: &Explanation, besides: Besides, remedies: Option<&Remedies>) -> String {
     let Explanation { workload, scheduler, disk, seed, elapsed, ios, notes, .. } = explanation;
     let mut text = paragraph(&format!(
         "{workload} under {scheduler}{}, {ios} I/Os",
@@ -50,6 +50,10 @@ pub(crate) fn text(explanation: &Explanation, besides: Besides) -> String {
         text += &render(&explanation.blame.table(most), TableStyle::Text);
         text += "\n";
         text += &explanation.culprit.as_deref().map(paragraph).unwrap_or_default();
+    }
+    if let Some(remedies) = remedies {
+        text += "\n";
+        text += &render(&remedies.table(), TableStyle::Text);
     }
     text + &crate::output::notes(notes)
 }

@@ -345,13 +345,21 @@ fn an_fsync_behind_the_flushers_sorted_writes_is_told_with_the_journal_and_in_pa
     let jobs = "[append]\nrw=write\nbs=4k\nsize=64m\nfsync=1\nthinktime=500ms\n[copy]\nrw=write\nbs=1m\nsize=3g\n";
     let jobs = job_file("append-beside-a-copy.fio", jobs);
     let scene = ["--disk", &disk, "--depth", "4", "--wbt-lat-usec", "0", "--time", "60s"];
-    let load = [&["explain", jobs.as_str(), "--elevator", "mq-deadline", "--process", "append"], &scene[..]].concat();
+    let load =
+        [&["explain", jobs.as_str(), "--elevator", "mq-deadline", "--process", "append", "--remedies"], &scene[..]];
+    let load = load.concat();
     let text = done(&load);
     assert!(text.contains("append's fsync took 9."), "two deadlines of 5 s: {text}");
     assert!(
         text.contains(" of it for the journal's writes, which stood behind others in the scheduler for 5."),
         "{text}"
     );
+    assert!(text.contains(" trips to the disk, "), "{text}");
+    assert!(text.contains("the journal"), "a person in the blame table: {text}");
+    let tried = |what: &str| text.lines().position(|line| line.trim_start().starts_with(what));
+    let [nothing, none, expire] = ["nothing", "none", "write_expire = "].map(tried);
+    assert!(nothing.is_some() && nothing < none && none < expire, "{text}");
+    assert!(tried("commit=30").is_some() && tried("fdatasync, in append's files").is_some(), "{text}");
     let load = ["compare", &jobs, "--elevators", "mq-deadline,none", "--seeds", "1", "--details"];
     let text = done(&[&load, &scene[..]].concat());
     let heads = text.lines().find(|line| line.contains("another's log")).expect("the parts of an fsync");

@@ -205,6 +205,23 @@ impl Stage {
         Ok(contenders.remove(0))
     }
 
+    /// A scheduler of this name, without knobs, whatever schedulers were named for the disks.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn alone(&self, name: &str, catalogue: &Catalogue) -> Result<Contender, Error> {
+        let mut contenders = contenders("--elevator", &[name.to_owned()], &[], catalogue)?;
+        Ok(contenders.remove(0))
+    }
+
+    /// The plan in which the jobs of this name call fdatasync instead of fsync, in files that have been written. `None`
+    /// if the load is more than job files, the run has several disks, or nothing is left to change.
+    pub fn with_data_syncs(&self, job: &str) -> Option<Plan> {
+        let file = self.workload.file.as_ref().filter(|_| !self.workload.has_others() && self.plan.disks.is_empty())?;
+        let sectors = self.disk.build(0).facts().sectors;
+        file.with_data_syncs(job)?.plan_on(sectors, self.plan.fs).ok()
+    }
+
     /// The length of repeated runs: as given, or as long as a pilot of this contender needs. `effort` multiplies what a
     /// run may cost.
     pub fn length(&self, scene: &Scene, contender: &Contender, effort: f64) -> Result<Length, Error> {

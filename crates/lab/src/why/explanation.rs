@@ -42,6 +42,8 @@ pub struct Explanation {
     pub culprit: Option<String>,
     /// The same for a reader who wants to act: without the knob, if another value of it changes little.
     pub to_act: Option<String>,
+    /// Whether the journal had more than half of a story's time.
+    pub for_journal: bool,
     /// Who waited longest for it.
     victim: Option<String>,
     /// What a user should know besides.
@@ -127,6 +129,7 @@ impl Explanation {
             ios,
             matched: teller.matched(),
             stories: teller.stories().iter().map(|story| IoStory::of(story, names)).collect(),
+            for_journal: teller.stories().iter().any(|story| story.journal.waited * 2 > story.latency()),
             victim: culprit.as_ref().map(|culprit| culprit.who.clone()),
             to_act: culprit.as_ref().map(|culprit| culprit.sentence.clone()),
             culprit: culprit.map(|culprit| culprit.sentence),

@@ -50,7 +50,7 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     if !rest.is_zero() && !phrases.is_empty() && rest.as_ns() * 1000 >= story.latency().as_ns() {
         phrases.push(format!("and {} of smaller waits", time(rest)));
     }
-    let waited = format!("waited {}{}", time(waited), for_the_journal(story));
+    let waited = format!("waited {}{}", time(waited), for_the_journal(story, waited));
     let mut text = match phrases.is_empty() {
         true => waited,
         false => format!("{waited}: {}", phrases.join(", then ").replace(", then and", ", and")),
@@ -62,13 +62,19 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     text
 }
 
-/// What of it was for the journal, if that is a tenth.
-fn for_the_journal(story: &Story) -> String {
-    let ForJournal { waited, until_deadline } = story.journal;
+/// In how many trips to the disk a call waited that needed the journal, and what of it was for the journal, if that is
+/// a tenth.
+fn for_the_journal(story: &Story, all: Span) -> String {
+    let ForJournal { waited, until_deadline, trips } = story.journal;
     if waited.as_ns() * 10 < story.latency().as_ns() || waited.is_zero() {
         return String::new();
     }
-    let said = format!(", {} of it for the journal's writes", time(waited));
+    let trips = if trips > 1 { format!(" in {trips} trips to the disk") } else { String::new() };
+    // Its service in the disk is no wait.
+    if waited > all {
+        return trips;
+    }
+    let said = format!("{trips}, {} of it for the journal's writes", time(waited));
     match until_deadline.as_ns() * 2 > waited.as_ns() {
         true => {
             format!(

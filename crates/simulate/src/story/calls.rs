@@ -22,6 +22,8 @@ pub struct ForJournal {
     pub waited: Span,
     /// That part of it in which one stood in the elevator until its deadline.
     pub until_deadline: Span,
+    /// How many transfers the call waited for, one after the other, its own data's among them.
+    pub trips: u32,
 }
 
 /// Whose transfers a call may wait for besides its own.
@@ -76,6 +78,7 @@ impl Transfers {
             let last = ended.max_by_key(|(transfer, _)| end(transfer));
             let Some((transfer, whose)) = last.filter(|(transfer, _)| end(transfer) > from) else { break };
             push(&mut backward, memory(end(transfer), now));
+            journal.trips += 1;
             for piece in transfer.pieces.iter().rev().filter(|piece| piece.to > from) {
                 let piece = Piece { from: piece.from.max(from), ..*piece };
                 if whose == others.journal {
@@ -135,7 +138,7 @@ mod tests {
         let told = |op, from, to| {
             let span = (Instant::from_ns(from), Instant::from_ns(to));
             let (pieces, journal) = transfers.pieces((own, op), others, span);
-            assert_eq!(journal, ForJournal::default(), "it wrote nothing");
+            assert!(journal.waited.is_zero() && journal.until_deadline.is_zero(), "it wrote nothing");
             pieces.iter().map(|piece| (piece.from.as_ns(), piece.to.as_ns(), piece.part)).collect::<Vec<_>>()
         };
         let read = [
@@ -165,10 +168,10 @@ mod tests {
             let span = (Instant::from_ns(from), Instant::from_ns(85));
             let (pieces, journal) = transfers.pieces((own, op), Others { flusher, journal }, span);
             assert_eq!(pieces.iter().map(|piece| piece.length().as_ns()).sum::<u64>(), 85 - from);
-            (journal.waited.as_ns(), journal.until_deadline.as_ns())
+            (journal.waited.as_ns(), journal.until_deadline.as_ns(), journal.trips)
         };
-        assert_eq!(told(Op::Flush, 8), (60, 50), "the log write and the commit block");
-        assert_eq!(told(Op::Flush, 30), (55, 45), "what was before it came does not count");
-        assert_eq!(told(Op::Read, 8), (0, 0), "a read needs no journal");
+        assert_eq!(told(Op::Flush, 8), (60, 50, 3), "its data, the log write and the commit block");
+        assert_eq!(told(Op::Flush, 30), (55, 45, 2), "what was before it came does not count");
+        assert_eq!(told(Op::Read, 8), (0, 0, 1), "a read needs no journal");
     }
 }

@@ -1,0 +1,187 @@
+//! What would make a job's syncs on a file system shorter: each is tried by a run with the same seed.
+//!
+//! **Rule** the same load, disk and seed, with one thing changed: the scheduler, the deadline of writes, the age at
+//! which a transaction commits, or the job itself, which then calls `fdatasync` on a file that has been written.
+
+use std::sync::Arc;
+
+use blksched::{Catalogue, Span, SubmitterId};
+use blksched_measure::{Cell, Column, Quantity, Table, Work};
+use blksched_simulate::{JobOutcome, Trial};
+use blksched_workloads::host::fs::{FsKind, FsMount, MountOptions};
+use blksched_workloads::{JobPlan, Plan};
+
+use super::blame::Rows;
+use crate::error::Error;
+use crate::scene::{Contender, Scene, Stage};
+
+/// A part of a job's time that syncs must take for remedies to be tried: 20 %, as for a culprit.
+const NAMED: f64 = 0.2;
+
+/// The schedulers of today's kernels.
+const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// What was changed, and the job's syncs then.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Remedy {
+    /// What was changed; empty for the run as it was.
+    pub what: String,
+    /// The mean of its syncs \[ns\].
+    pub mean: f64,
+    /// Their 99th percentile \[ns\].
+    pub p99: f64,
+    /// How many there were.
+    pub syncs: u64,
+}
+
+/// What was tried for a job.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Remedies {
+    /// The job that waits for its syncs.
+    pub who: String,
+    /// The run as it was, and then what was tried, the best first.
+    pub tried: Vec<Remedy>,
+}
+
+impl Remedies {
+    /// Tries what may help the job that spends most of its time in syncs on a file system. `None` if none does.
+    ///
+    /// # Errors
+    /// If a run stands still.
+    pub fn tried(
+        stage: &Stage,
+        scene: &Scene,
+        contender: &Contender,
+        trial: &Trial,
+        blame: &Rows,
+    ) -> Result<Option<Remedies>, Error> {
+        if trial.plan.fs == FsKind::None {
+            return Ok(None);
+        }
+        let before = Measured::of(trial)?;
+        let Some(who) = before.who_waits(&trial.plan, blame) else { return Ok(None) };
+        let as_it_was = before.remedy(&trial.plan, &who, String::new());
+        let mut tried = Vec::new();
+        for (what, other) in others(stage, scene, contender, trial, &who) {
+            let plan = other.plan.clone();
+            tried.push(Measured::of(&other)?.remedy(&plan, &who, what));
+        }
+        tried.retain(|remedy| remedy.syncs > 0);
+        tried.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+        tried.insert(0, as_it_was);
+        Ok(Some(Remedies { who, tried }))
+    }
+
+    /// The same as a table.
+    pub fn table(&self) -> Table {
+        let mut table = Table::new(
+            "what would help",
+            vec![
+                Column::words("what", "changed, in a run of its own"),
+                Column::numbers("mean", &format!("{}: mean sync", self.who), Quantity::Time),
+                Column::numbers("p99", "p99", Quantity::Time),
+                Column::numbers("syncs", "syncs", Quantity::Count),
+            ],
+        );
+        for remedy in &self.tried {
+            let what = if remedy.what.is_empty() { "nothing" } else { &remedy.what };
+            table.row([what.into(), Cell::from(remedy.mean), Cell::from(remedy.p99), remedy.syncs.into()]);
+        }
+        table.note("one seed each; `compare` says how sure. Not modelled: a log on a disk of its own".to_owned());
+        table
+    }
+}
+
+/// A job's syncs: how many, and how long in all \[ns\], and their 99th percentile.
+struct Syncs {
+    by: SubmitterId,
+    count: u64,
+    mean: f64,
+    p99: f64,
+}
+
+/// What a run's processes synced.
+struct Measured(Vec<Syncs>);
+
+impl Measured {
+    fn of(trial: &Trial) -> Result<Measured, Error> {
+        let findings = trial.simulate().map_err(Error::input)?;
+        let of = |(job, outcome): (&JobPlan, &JobOutcome)| {
+            let syncs = outcome.record.work(Work::Sync);
+            let p99 = syncs.clat.percentile(99.0).as_ns() as f64;
+            Syncs { by: job.submitter, count: syncs.ios, mean: syncs.lat.mean(), p99 }
+        };
+        Ok(Measured(trial.plan.jobs.iter().zip(&findings.jobs).map(of).collect()))
+    }
+
+    fn own<'a>(&'a self, plan: &'a Plan, who: &'a str) -> impl Iterator<Item = &'a Syncs> {
+        let is_own = move |syncs: &&Syncs| plan.jobs.iter().any(|job| job.submitter == syncs.by && job.name == who);
+        self.0.iter().filter(is_own)
+    }
+
+    /// All syncs of the jobs of this name.
+    fn remedy(&self, plan: &Plan, who: &str, what: String) -> Remedy {
+        let count = self.own(plan, who).map(|syncs| syncs.count).sum::<u64>();
+        let time: f64 = self.own(plan, who).map(|syncs| syncs.mean * syncs.count as f64).sum();
+        let p99 = self.own(plan, who).map(|syncs| syncs.p99).fold(0.0, f64::max);
+        Remedy { what, mean: time / count.max(1) as f64, p99, syncs: count }
+    }
+
+    /// The job that spends the most time in syncs, if that is a part of all its time that counts.
+    fn who_waits(&self, plan: &Plan, blame: &Rows) -> Option<String> {
+        let names = plan.jobs.iter().map(|job| &job.name);
+        let in_syncs = |name: &str| self.own(plan, name).map(|syncs| syncs.mean * syncs.count as f64).sum::<f64>();
+        let all = |name: &str| blame.totals.get(name).map_or(0.0, |total| total.0.as_ns() as f64);
+        let counts = names.filter(|name| in_syncs(name) > 0.0 && in_syncs(name) >= NAMED * all(name));
+        counts.max_by(|a, b| in_syncs(a).total_cmp(&in_syncs(b))).cloned()
+    }
+}
+
+/// The runs to try: what is changed, and the trial.
+fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, who: &str) -> Vec<(String, Trial)> {
+    let mut others = Vec::new();
+    let (own, kernel) = contender.name.split_once('@').map_or((&*contender.name, None), |(own, at)| (own, Some(at)));
+    let own = own.split([':', ' ']).next().unwrap_or_default();
+    for scheduler in SCHEDULERS.into_iter().filter(|name| *name != own) {
+        let named = kernel.map_or(scheduler.to_owned(), |kernel| format!("{scheduler}@{}", release(kernel)));
+        let of = |name: &str| stage.alone(name, &Catalogue::builtin());
+        if let Ok(other) = of(&named).or_else(|_| of(scheduler)) {
+            others.push((other.name.clone(), stage.trial(scene, &other, trial.limit)));
+        }
+    }
+    let built = trial.elevator.build();
+    if let Ok(knob) = built.elevator.tunables().find("write_expire")
+        && let Some(raw) = built.elevator.tunables().get(knob.name).map(|raw| raw / 10)
+        && knob.check(raw).is_ok()
+    {
+        let kept = trial.knobs.iter().filter(|(name, _)| name != knob.name).cloned();
+        let knobs = kept.chain([(knob.name.to_owned(), raw)]).collect();
+        let changed = Trial { knobs, ..trial.clone() }.for_all_members(trial);
+        others.push((format!("write_expire = {}", knob.unit.show(raw)), changed));
+    }
+    let fs = trial.plan.fs;
+    let on = |fs: FsMount| {
+        let mut plan = (*trial.plan).clone();
+        plan.fs = fs;
+        Trial { plan: Arc::new(plan), ..trial.clone() }
+    };
+    if fs == FsKind::Ext4 && fs.options.has_journal {
+        let commit = Span::from_secs(30);
+        let options = MountOptions { commit, ..fs.options };
+        if fs.options.commit < commit {
+            others.push(("commit=30".to_owned(), on(FsMount { options, ..fs })));
+        }
+    }
+    if let Some(plan) = stage.with_data_syncs(who) {
+        let what = format!("fdatasync, in {who}'s files written beforehand (overwrite=1)");
+        others.push((what, Trial { plan: Arc::new(plan), ..trial.clone() }));
+    }
+    others
+}
+
+/// The kernel in a scheduler's name, without knobs.
+fn release(kernel: &str) -> &str {
+    kernel.split([':', ' ', '+']).next().unwrap_or(kernel)
+}
