@@ -35,8 +35,8 @@ pub(crate) struct SceneArguments {
     /// this machine, as in sda or /dev/sda; for several disks, each by the name that the jobs give it, a device or a
     /// directory: sda=hdd-7200,/mnt/usb=usb-stick; or a stacked device, each of whose disks has the schedulers:
     /// md-raid0:2xnvme-ssd, md-raid1, md-raid5, md-raid6, md-raid10, striped, linear, lvm, crypt:ssd (docs/stack.md;
-    /// raid5:4xhdd-7200 is a controller's); for a trace with device=each one for all, or sda=NAME,sdb=NAME [default: the
-    /// kind of the device that the jobs name, or hdd-7200]
+    /// raid5:4xhdd-7200 is a controller's); for a trace with device=each one for all, or sda=NAME,sdb=NAME [default:
+    /// the kind of the device that the jobs name, or hdd-7200]
     #[arg(long, value_name = "NAME|FILE", default_value = BY_DEVICE, hide_default_value = true)]
     #[arg(value_parser = FileName)]
     pub(crate) disk: String,

@@ -108,7 +108,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         return Err(interrupted());
     }
     let compared = Compared::new(&plan, Cell::pair(&measured, &predicted));
-    let remembered = history::remember(arguments, &plan, &compared);
+    let remembered = history::remember(arguments, plan.fs, (&compared.judged, &compared.raw));
     let text = match arguments.json {
         true => report::json(&plan, &compared),
         false => {

@@ -21,7 +21,8 @@ pub(crate) fn script(arguments: &RecordArguments) -> String {
     let mut text = String::from(
         "#!/bin/sh\n# As root. Records the block layer's I/O of a machine's disks into one file, and removes what it \
          made in\n# tracefs. Ctrl-C ends it earlier, and keeps what was recorded. Nothing else is changed. \
-         With the word --grid it then\n# also measures each disk by fio's reads, from which blksched disk fit makes a model.\nset -eu\n",
+         With the word --grid it then\n# also measures each disk by fio's reads, from which blksched disk fit makes a \
+         model.\nset -eu\n",
     );
     let _ = writeln!(text, "disks={}\nseconds={seconds}", quoted(&names));
     let _ = writeln!(text, "out={}", quoted(&arguments.out.display().to_string()));

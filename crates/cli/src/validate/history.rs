@@ -6,9 +6,10 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use blksched_workloads::host::fs::FsKind;
+use blksched_simulate::reality::Judged;
+use blksched_workloads::host::fs::{FsKind, FsMount};
 
-use super::{Compared, ValidateArguments, ValidationPlan};
+use super::arguments::ValidateArguments;
 
 /// The file, in the folder of what is remembered.
 fn file() -> Option<PathBuf> {
@@ -21,25 +22,24 @@ fn model(disk: &str) -> String {
 }
 
 /// Adds a line: what speaks for or against the model of the disk. On a file system that is only what does not depend on
-/// it; the other errors are kept under another name.
+/// it (`raw`); the other errors are kept under another name.
 pub(super) fn remember(
     arguments: &ValidateArguments,
-    plan: &ValidationPlan,
-    compared: &Compared,
+    fs: FsMount,
+    (judged, raw): (&Judged, &Judged),
 ) -> Result<(), String> {
-    let Compared { cells, judged, raw, .. } = compared;
-    if cells.is_empty() {
+    if judged.errors.is_empty() {
         return Ok(());
     }
     let file = file().ok_or("there is nowhere to remember this: neither XDG_STATE_HOME nor HOME is set")?;
     let common = (model(&arguments.disk), &arguments.on, &arguments.job);
-    let line = match plan.fs == FsKind::None {
+    let line = match fs == FsKind::None {
         true => json!({
             "disk": common.0, "on": common.1, "job": common.2, "errors": judged.errors, "right": judged.right(),
             "verdicts": judged.verdicts.len(),
         }),
         false => json!({
-            "disk": common.0, "on": common.1, "job": common.2, "errors": raw.errors, "fs": plan.fs.to_string(),
+            "disk": common.0, "on": common.1, "job": common.2, "errors": raw.errors, "fs": fs.to_string(),
             "errors_on_files": judged.errors,
         }),
     };
