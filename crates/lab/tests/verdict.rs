@@ -350,3 +350,42 @@ fn a_cap_that_held_nothing_back_is_said_to_have_done_nothing() {
     assert!(loose.len() == 1 && loose[0].contains("under bfq, none: no I/O was held back"), "{loose:?}");
     assert_eq!(said("1000000"), [""; 0]);
 }
+
+#[test]
+fn what_a_p99_rests_on_is_said_of_such_io_as_was_compared_alone() {
+    use blksched_lab::verdict::tails::{TailFigure, sentence};
+    let said = |jobs: &str, disk: &str| {
+        let fs = Some(FsKind::None.into());
+        let scene = Scene { time: some_time("50ms").ok(), fs, ..Scene::of_jobs("a.fio", jobs, disk) };
+        let question = Comparison { elevators: vec!["none".to_owned()], ..Comparison::of(scene, 1) };
+        let compared = question.answer().unwrap();
+        let base = &compared.measured[0];
+        let figures: Vec<TailFigure> = base
+            .jobs
+            .iter()
+            .zip(&compared.stage.plan.jobs)
+            .map(|(job, plan)| {
+                let work = if job.work(Work::Read).is_some() { Work::Read } else { Work::Write };
+                TailFigure { job, work, plan: Some(plan) }
+            })
+            .collect();
+        sentence(&compared.verdict.validation.model, base, &figures).unwrap()
+    };
+    let job = |options: &str| format!("[a]\nioengine=libaio\niodepth=4\nfilename=/dev/nvme0n1\n{options}\n");
+    let reads = said(&job("rw=randread\nbs=4k\ndirect=1"), "nvme-ssd");
+    assert!(
+        reads.starts_with("p99 rests on ") && reads.ends_with(" I/Os a run; beside a drive's: reads 57 % off"),
+        "{reads}"
+    );
+    let never = "a run; never compared with a drive's";
+    for (options, disk) in [
+        ("rw=randread\nbs=1m\ndirect=1", "nvme-ssd"),
+        ("rw=read\nbs=4k\ndirect=1", "nvme-ssd"),
+        ("rw=randread\nbs=4k", "nvme-ssd"),
+        ("rw=randwrite\nbs=4k\ndirect=1", "nvme-ssd"),
+        ("rw=randread\nbs=4k\ndirect=1", "nvme-ssd-ideal"),
+    ] {
+        let said = said(&job(options), disk);
+        assert!(said.ends_with(never), "{options}: {said}");
+    }
+}

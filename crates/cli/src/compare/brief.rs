@@ -69,7 +69,9 @@ pub(super) fn table(compared: &Compared) -> Table {
                 continue;
             }
             if let (FigureKind::P99, Some(work)) = (what, work) {
-                tails.push(TailFigure { job: &base.jobs[rows[0]], work });
+                let job = &base.jobs[rows[0]];
+                let plan = compared.stage.plan.jobs.iter().find(|plan| plan.name == job.name);
+                tails.push(TailFigure { job, work, plan });
             }
             let cells = values.into_iter().map(|value| show(what, work, value));
             let disk = several.then(|| Cell::from(std::mem::take(&mut disk)));

@@ -229,7 +229,7 @@ fn a_second_run_goes_on_where_the_first_was_and_every_step_says_how_long_it_take
         let disk = folder.written("my.toml", text);
         advised(&["--disk", disk.to_str().expect("UTF-8")]).2
     };
-    let hdd = concat!(env!("CARGO_MANIFEST_DIR"), "/../disks/presets/hdd-7200.toml");
+    let hdd = concat!(env!("CARGO_MANIFEST_DIR"), "/../disks/presets/hdd-7200-ideal.toml");
     let hdd = &*std::fs::read_to_string(hdd).expect("a preset");
     assert!(named(hdd).contains("2 replays") && named(hdd).contains("known from before"));
     assert!(named(&format!("{hdd}\n# changed\n")).contains("2 replays"));

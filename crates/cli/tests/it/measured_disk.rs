@@ -55,7 +55,8 @@ fn a_model_that_is_off_by_more_than_a_quarter_is_given_to_nobody() {
     let folder = blksched_testkit::Folder::new();
     // Half of it takes as long as anywhere, the other half much longer: no class of disks is like that.
     let fault = "[[fault]]\naction = \"slow\"\nafter = \"3ms\"\nfirst_sector = 0\nlast_sector = 900000000\n";
-    let disk = "kind = \"fixed\"\nattached = \"loop\"\ncapacity = \"1TB\"\ndepth = 31\nservice = \"100us\"\n";
+    let disk = "kind = \"fixed\"\ndescription = \"odd\"\nattached = \"loop\"\ncapacity = \"1TB\"\ndepth = 31\n\
+                max_command = \"1MiB\"\nchannels = 8\nservice = \"100us\"\n";
     let disk = folder.written("odd.toml", format!("{disk}rate = \"500MB/s\"\n{fault}"));
     let (disk, out) = (format!("model:{}", disk.display()), folder.path("mine.toml"));
     let words = ["disk", "measure", &disk, "--destroy"];

@@ -75,7 +75,7 @@ fn of(contender: &Contender, plan: &blksched_workloads::Plan, runs: &[Outcome]) 
 
 #[test]
 fn one_scheduler_under_two_labels_seldom_differs_from_itself() {
-    let found = alarms("bfq", "sata-ssd", 20, 3);
+    let found = alarms("bfq", "sata-ssd-ideal", 20, 3);
     assert!(found <= MOST_ALARMS, "{found} of {TABLES}");
 }
 
@@ -83,10 +83,10 @@ fn one_scheduler_under_two_labels_seldom_differs_from_itself() {
 #[ignore = "slow: 200 tables of up to 20 seeds, on a spinning disk and on flash"]
 fn one_scheduler_under_two_labels_seldom_differs_from_itself_at_any_number_of_seeds() {
     for (scheduler, disk, limit_ms) in [
-        ("bfq", "hdd-7200", 3000),
-        ("mq-deadline", "hdd-7200", 3000),
-        ("bfq", "sata-ssd", 100),
-        ("none", "nvme-ssd", 30),
+        ("bfq", "hdd-7200-ideal", 3000),
+        ("mq-deadline", "hdd-7200-ideal", 3000),
+        ("bfq", "sata-ssd-ideal", 100),
+        ("none", "nvme-ssd-ideal", 30),
     ] {
         for seeds in [3, 5, 10, 20] {
             let found = alarms(scheduler, disk, limit_ms, seeds);

@@ -4,6 +4,8 @@ use blksched::Dir;
 use blksched_disks::TailOf;
 use blksched_disks::sheet::Truth;
 use blksched_measure::Work;
+use blksched_workloads::JobPlan;
+use blksched_workloads::fio::OffsetOrder;
 
 use crate::runs::measured::{JobMeasure, Measured};
 
@@ -14,6 +16,23 @@ pub struct TailFigure<'a> {
     pub job: &'a JobMeasure,
     /// What it waits for.
     pub work: Work,
+    /// The job as planned; `None` if it is no job of fio's.
+    pub plan: Option<&'a JobPlan>,
+}
+
+/// The size of the I/O that was compared with drives \[bytes\].
+const COMPARED_BYTES: f64 = 4096.0;
+
+impl TailFigure<'_> {
+    /// Whether its I/O is as what was compared with drives: past the host's memory, at random places, of that size.
+    fn is_like_compared(&self) -> bool {
+        let is_random = |plan: &JobPlan| !plan.is_buffered && plan.character.order == Some(OffsetOrder::Random);
+        let is_so_long = self.job.work(self.work).is_some_and(|done| {
+            let bytes = done.bandwidth.mean() / done.iops.mean();
+            (bytes - COMPARED_BYTES).abs() < COMPARED_BYTES / 100.0
+        });
+        self.plan.is_some_and(is_random) && is_so_long
+    }
 }
 
 /// In one line, what these percentiles rest on; `None` if there is none. Errors are means of I/O of 4 KiB at random.
@@ -28,9 +47,13 @@ pub fn sentence(model: &Truth, base: &Measured, figures: &[TailFigure<'_>]) -> O
     };
     let does = |dir: Dir| base.total(dir).bandwidth.mean() > 0.0;
     let is_mixed = does(Dir::Read) && does(Dir::Write);
-    let (mut held, mut never): (Vec<String>, Vec<&str>) = (Vec::new(), Vec::new());
+    let (mut held, mut never): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     let works = [Work::Read, Work::Write, Work::Trim, Work::Sync];
-    for work in works.into_iter().filter(|work| figures.iter().any(|figure| figure.work == *work)) {
+    for work in works {
+        let shown: Vec<_> = figures.iter().filter(|figure| figure.work == work).collect();
+        if shown.is_empty() {
+            continue;
+        }
         let (of, words) = match (work, is_mixed) {
             (Work::Read, false) => (Some(TailOf::Reads), TailOf::Reads.word()),
             (Work::Read, true) => (Some(TailOf::ReadsBesideWrites), TailOf::ReadsBesideWrites.word()),
@@ -40,8 +63,11 @@ pub fn sentence(model: &Truth, base: &Measured, figures: &[TailFigure<'_>]) -> O
             (Work::Sync, _) => (None, "syncs"),
         };
         match of.and_then(|of| model.p99_off(of)) {
-            Some(permille) => held.push(format!("{words} {} % off", permille.div_ceil(10))),
-            None => never.push(words),
+            Some(permille) if shown.iter().all(|figure| figure.is_like_compared()) => {
+                held.push(format!("{words} {} % off", permille.div_ceil(10)));
+            }
+            Some(_) => never.push(format!("such {words}")),
+            None => never.push(words.to_owned()),
         }
     }
     let compared = match (held.is_empty(), never.is_empty()) {
