@@ -30,8 +30,8 @@ struct HomeSync {
     left: VecDeque<MetaBlock>,
     /// Its flush is under way.
     flushes: bool,
-    /// Other syncs of the same file.
-    waiters: Vec<FsTask>,
+    /// Other syncs of the same file, and the block with its inode if it has changed before they came.
+    waiters: Vec<(FsTask, Option<MetaBlock>)>,
 }
 
 /// Metadata without a journal.
@@ -74,17 +74,22 @@ impl NoJournal {
         out: &mut FsOutbox,
     ) -> bool {
         if let Some(first) = self.syncs.values_mut().find(|sync| sync.inode == inode && !sync.flushes) {
-            first.waiters.push(task);
+            // The block under way was taken before this change: it is written again.
+            first.waiters.push((task, changed));
             out.push(FsWish::Sleeps(task, FsWait::OthersLog));
             return true;
         }
         let Some(table) = changed else { return false };
-        let dir = self.named.remove(&inode).map(MetaBlock::Directory);
-        let left = [Some(table), dir].into_iter().flatten().collect();
-        let sync = HomeSync { task, inode, left, flushes: false, waiters: Vec::new() };
+        let sync = HomeSync { task, inode, left: self.blocks(inode, table), flushes: false, waiters: Vec::new() };
         // A block comes first, whether flushes follow or not.
         self.go_on(sync, false, geometry, out);
         true
+    }
+
+    /// What a sync of a changed inode writes: its block, then, if the name is new, its directory's.
+    fn blocks(&mut self, inode: InodeId, table: MetaBlock) -> VecDeque<MetaBlock> {
+        let dir = self.named.remove(&inode).map(MetaBlock::Directory);
+        [Some(table), dir].into_iter().flatten().collect()
     }
 
     /// Sends the next block of a sync, or its flush.
@@ -116,7 +121,26 @@ impl NoJournal {
         let inode = sync.inode;
         let waiters = if sync.left.is_empty() { core::mem::take(&mut sync.waiters) } else { Vec::new() };
         self.go_on(sync, barrier, geometry, out);
-        for task in waiters {
+        self.wake(inode, waiters, barrier, geometry, out);
+    }
+
+    /// The waiters of a sync that is over go on. If the inode has changed since, the first of them writes it for all,
+    /// and the others wait for that one.
+    fn wake(
+        &mut self,
+        inode: InodeId,
+        mut waiters: Vec<(FsTask, Option<MetaBlock>)>,
+        barrier: bool,
+        geometry: &Ext4Geometry,
+        out: &mut FsOutbox,
+    ) {
+        if let Some(table) = waiters.iter().find_map(|(_, changed)| *changed) {
+            let others = waiters.split_off(1).into_iter().map(|(task, _)| (task, None)).collect();
+            let left = self.blocks(inode, table);
+            let sync = HomeSync { task: waiters[0].0, inode, left, flushes: false, waiters: others };
+            return self.go_on(sync, barrier, geometry, out);
+        }
+        for (task, _) in waiters {
             // Its data may have ended after the other's flush began: it has a flush of its own.
             let sync = HomeSync { task, inode, left: VecDeque::new(), flushes: false, waiters: Vec::new() };
             self.go_on(sync, barrier, geometry, out);
@@ -146,5 +170,98 @@ impl NoJournal {
             self.since = None;
         }
         self.look = self.since.map(|_| now + LOOKS_EVERY);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::inode::Known;
+    use super::super::super::kind::Ext4Settings;
+    use super::super::super::{Missing, Syncing};
+    use super::super::{Ext4, Handle, Matters};
+    use super::*;
+
+    const INODE: InodeId = InodeId(12);
+
+    /// Calls on one file, and the versions of its inode: in memory, and at home.
+    struct Rig {
+        fs: Ext4,
+        now: Instant,
+        version: u64,
+        home: u64,
+        /// Bios under way: tags, and the version of a block with the inode.
+        bios: Vec<(u64, Option<u64>)>,
+        /// By sync: the version that has to be at home when it returns.
+        asked: BTreeMap<FsTask, u64>,
+    }
+
+    impl Rig {
+        fn new(barrier: bool) -> Rig {
+            let geometry = Ext4Geometry::of(1 << 21);
+            let settings = Ext4Settings { has_journal: false, barrier, ..Ext4Settings::default() };
+            let mut fs = Ext4::new(settings, geometry, 32);
+            fs.know(INODE, Known::default());
+            Rig { fs, now: Instant::ZERO, version: 0, home: 0, bios: Vec::new(), asked: BTreeMap::new() }
+        }
+
+        fn change(&mut self) {
+            self.version += 1;
+            let blocks = VecDeque::from([self.fs.geometry.table_of(INODE)]);
+            self.fs.change_at_once(self.now, Handle { blocks, inodes: vec![(INODE, Matters::ToData)], freed: None });
+        }
+
+        fn sync(&mut self, task: FsTask) {
+            self.asked.insert(task, self.version);
+            if self.fs.sync(self.now, task, INODE, Syncing::All) != Missing::Metadata {
+                self.returns(task);
+            }
+            self.obey();
+        }
+
+        fn returns(&mut self, task: FsTask) {
+            let asked = self.asked.remove(&task).expect("it has been called");
+            assert!(self.home >= asked, "sync {task} of version {asked} returned with {} at home", self.home);
+        }
+
+        fn obey(&mut self) {
+            while let Some(wish) = self.fs.wish() {
+                match wish {
+                    FsWish::Submit(bio) => {
+                        self.bios.push((bio.tag, (bio.what == FsIo::Home).then_some(self.version)));
+                    }
+                    FsWish::Done(task) => self.returns(task),
+                    _ => {}
+                }
+            }
+        }
+
+        /// The nth bio under way ends.
+        fn end(&mut self, nth: usize) {
+            let (tag, version) = self.bios.remove(nth);
+            self.home = self.home.max(version.unwrap_or_default());
+            self.fs.ended(self.now, tag);
+            self.obey();
+        }
+    }
+
+    #[test]
+    fn an_inode_that_was_changed_before_fsync_is_home_when_it_returns() {
+        for seed in 0..400_u64 {
+            let mut rig = Rig::new(seed % 2 == 0);
+            let mut random = seed | 1;
+            for task in 0..60 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                match (random >> 33) % 4 {
+                    0 => rig.change(),
+                    1 | 2 => rig.sync(task),
+                    _ if rig.bios.is_empty() => {}
+                    _ => rig.end((random >> 40) as usize % rig.bios.len()),
+                }
+            }
+            while !rig.bios.is_empty() {
+                rig.end(0);
+            }
+            assert!(rig.asked.is_empty(), "{:?} never returned", rig.asked);
+        }
     }
 }
