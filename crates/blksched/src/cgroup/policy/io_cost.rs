@@ -58,15 +58,18 @@ struct Rates {
     /// How many changes make a moment, and how many have come since the last.
     every: u32,
     changes: u32,
+    /// The latest change, be it a moment that is kept or not.
+    latest: Option<(Instant, u64)>,
 }
 
 impl Rates {
     const MOST: usize = 256;
 
     fn note(&mut self, now: Instant, rate: u64) {
-        if self.since.last().is_some_and(|(_, last)| *last == rate) {
+        if self.latest.is_some_and(|(_, last)| last == rate) {
             return;
         }
+        self.latest = Some((now, rate));
         self.changes += 1;
         if self.changes < self.every {
             return;
@@ -81,6 +84,12 @@ impl Rates {
             });
             self.every *= 2;
         }
+    }
+
+    /// The moments that are kept, and the latest change even if too few have come since the last of them.
+    fn all(&self) -> impl Iterator<Item = (Instant, u64)> {
+        let latest = self.latest.filter(|latest| self.since.last() != Some(latest));
+        self.since.iter().copied().chain(latest)
     }
 }
 
@@ -103,7 +112,7 @@ impl IoCostPolicy {
             charged: Table::new(),
             woken: Vec::new(),
             state: QosSwitch::On,
-            rates: Rates { since: Vec::new(), every: 1, changes: 0 },
+            rates: Rates { since: Vec::new(), every: 1, changes: 0, latest: None },
         }
     }
 
@@ -220,7 +229,12 @@ impl RqQos for IoCostPolicy {
                 }
             }
             Written::CostModel(model) => self.cost.set_model(*model),
-            Written::CostRate(ppm) => self.cost.set_rate(*ppm),
+            Written::CostRate(ppm) => {
+                self.cost.set_rate(*ppm);
+                if !self.rates.since.is_empty() {
+                    self.rates.note(cx.now, self.cost.rate());
+                }
+            }
             _ => return false,
         }
         true
@@ -231,11 +245,7 @@ impl RqQos for IoCostPolicy {
     }
 
     fn clock_rates(&self) -> Option<Vec<(Instant, f64)>> {
-        let part = |ppm: u64| ppm as f64 / 1e6;
-        let kept = self.rates.since.iter().map(|&(since, ppm)| (since, part(ppm)));
-        // The last rate counts even if too few changes have come since the last moment that was kept.
-        let last = self.rates.since.last().filter(|(_, ppm)| *ppm != self.cost.rate());
-        Some(kept.chain(last.map(|&(since, _)| (since, part(self.cost.rate())))).collect())
+        Some(self.rates.all().map(|(since, ppm)| (since, ppm as f64 / 1e6)).collect())
     }
 
     fn elapse(&mut self, cx: &mut QosCx<'_>) {
@@ -245,5 +255,25 @@ impl RqQos for IoCostPolicy {
         self.cost.elapse(cx.now, &mut self.woken);
         self.rates.note(cx.now, self.cost.rate());
         self.wake(cx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_rate_is_told_with_its_own_time_after_many_changes() {
+        let mut rates = Rates { since: Vec::new(), every: 1, changes: 0, latest: None };
+        for ms in 0..1500 {
+            rates.note(Instant::from_ns(ms * 1_000_000), ms);
+            let all: Vec<_> = rates.all().collect();
+            assert_eq!(all.last(), Some(&(Instant::from_ns(ms * 1_000_000), ms)));
+            assert!(all.len() <= Rates::MOST + 1 && all.is_sorted_by(|a, b| a.0 < b.0), "{ms}");
+            assert!(all.iter().all(|(since, rate)| since.as_ns() == rate * 1_000_000), "{ms}");
+        }
+        let before: Vec<_> = rates.all().collect();
+        rates.note(Instant::from_ns(9_000_000_000), 1499);
+        assert_eq!(rates.all().collect::<Vec<_>>(), before, "the same rate is no change");
     }
 }
