@@ -161,6 +161,9 @@ impl Workload {
     /// Its processes on these disks; programs and traces are on the first.
     pub fn plan(&self, disks: &DiskPlaces) -> Result<Plan, Error> {
         let disk_sectors = disks.all()[0].sectors;
+        if let Some(fs) = self.fs.filter(|_| self.file.is_some()) {
+            fs.fits(disk_sectors).map_err(|wrong| Error::Input(format!("--fs {fs}: {wrong}")))?;
+        }
         let fs = |file: &JobFile| self.fs.unwrap_or_else(|| file.usual_file_system());
         let jobs = self.file.as_ref().map(|file| file.plan_on_disks(disks, fs(file))).transpose();
         let mut plan = jobs.map_err(Error::Jobs)?.unwrap_or_default();

@@ -91,7 +91,7 @@ pub(crate) fn plan(
     disks: &DiskPlaces,
     fs: FsMount,
 ) -> Result<Plan, Vec<Problem>> {
-    let fs = on::file_system(jobs, fs).map_err(|problem| vec![problem])?;
+    let fs = on::file_system(jobs, fs, disks.all()[0].sectors).map_err(|problem| vec![problem])?;
     let (clones, files) = cloned(jobs, disks)?;
     let mut problems = Vec::new();
     let extents = files.lay_out(fs.kind, disks).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;

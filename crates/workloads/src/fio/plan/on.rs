@@ -13,8 +13,8 @@ use crate::host::fs::{FsKind, FsMount};
 use crate::host::{PAGE_BYTES, Pages, pages_of};
 use crate::plan::{FileState, PlannedFile};
 
-/// The file system: what the jobs say, or else this one.
-pub(super) fn file_system(jobs: &[JobSection], otherwise: FsMount) -> Result<FsMount, Problem> {
+/// The file system on a disk of this length \[512-byte sectors\]: what the jobs say, or else this one.
+pub(super) fn file_system(jobs: &[JobSection], otherwise: FsMount, sectors: u64) -> Result<FsMount, Problem> {
     let says = |job: &&JobSection| job.settings.rare.fs.is_some();
     let Some(first) = jobs.iter().find(says) else { return Ok(otherwise) };
     let said = first.settings.rare.fs.unwrap_or(otherwise);
@@ -22,6 +22,10 @@ pub(super) fn file_system(jobs: &[JobSection], otherwise: FsMount) -> Result<FsM
         let title = format!("job `{}` is on another file system than job `{}`", other.name, first.name);
         let place = other.settings.place_of("fs", &other.place);
         return Err(Problem::new(place, title, "one file system for all files of a load".to_owned()));
+    }
+    if let Err(wrong) = said.fits(sectors) {
+        let title = format!("job `{}` says fs={said}", first.name);
+        return Err(Problem::new(first.settings.place_of("fs", &first.place), title, wrong.why));
     }
     let is_raw = |job: &&JobSection| job.settings.files.filename.as_ref().is_some_and(|name| are_devices(name));
     let raw = jobs.iter().filter(says).find(is_raw).filter(|_| said != FsKind::None);

@@ -8,6 +8,7 @@ use blksched::Span;
 use blksched_text::nearest;
 
 use super::kind::{FsKind, JournalMode};
+use super::layout::XfsGeometry;
 
 /// Why a word does not name a file system that can be had: what was expected, and the nearest word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -160,11 +161,12 @@ impl FsMount {
             MountOptions { async_commit: true, data: JournalMode::Ordered, .. } => {
                 wrong("journal_async_commit needs data=writeback: ext4 cannot be mounted so with data=ordered")
             }
-            MountOptions { has_journal: false, data, commit, async_commit, journal_size, .. }
-                if (data, commit, async_commit, journal_size)
-                    != (JournalMode::Ordered, Span::from_secs(5), false, None) =>
+            MountOptions { has_journal: false, data, commit, async_commit, journal_ioprio, journal_size, .. }
+                if (data, commit, async_commit, journal_ioprio, journal_size)
+                    != (JournalMode::Ordered, Span::from_secs(5), false, 3, None) =>
             {
-                wrong("no_journal leaves nothing for data=, commit=, journal_async_commit and journal_size=")
+                let what = "data=, commit=, journal_async_commit, journal_ioprio= and journal_size=";
+                wrong(format!("no_journal leaves nothing for {what}"))
             }
             _ => Ok(mount),
         }
@@ -224,6 +226,29 @@ impl FsMount {
             }
         }
         Ok(())
+    }
+
+    /// Whether the journal or log that was asked for has room on a disk of this length \[512-byte sectors\].
+    ///
+    /// # Errors
+    /// That it is longer than a quarter of the disk (ext4), or than an allocation group (xfs), and the disk's length.
+    pub fn fits(&self, sectors: u64) -> Result<(), WrongMount> {
+        let (option, said, (most, of)) = match self.kind {
+            FsKind::None => return Ok(()),
+            FsKind::Ext4 => ("journal_size", self.options.journal_size, (sectors / 4 * 512, "a quarter")),
+            FsKind::Xfs => {
+                // The head of its group lies before the log.
+                let group = XfsGeometry { sectors }.group().saturating_sub(48);
+                ("logsize", self.options.logsize, (group * 512, "an allocation group"))
+            }
+        };
+        match said {
+            Some(bytes) if bytes > most => {
+                let (said, most, disk) = (size(Some(bytes)), most >> 20, (sectors * 512) >> 20);
+                wrong(format!("{option}={said}: expected at most {most}m, {of} of the disk, which has {disk} MiB"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// What differs from the defaults, as on a command line; empty if nothing does.
@@ -325,6 +350,20 @@ mod tests {
     }
 
     #[test]
+    fn a_journal_has_to_have_room_on_the_disk() {
+        let fits = |text: &str| FsMount::named(text).unwrap().fits(1 << 21).map_err(|wrong| wrong.why);
+        assert_eq!((fits("ext4:journal_size=256m"), fits("xfs:logsize=64m"), fits("none")), (Ok(()), Ok(()), Ok(())));
+        assert_eq!(
+            fits("ext4:journal_size=257m").unwrap_err(),
+            "journal_size=257m: expected at most 256m, a quarter of the disk, which has 1024 MiB"
+        );
+        assert_eq!(
+            fits("xfs:logsize=256m").unwrap_err(),
+            "logsize=256m: expected at most 255m, an allocation group of the disk, which has 1024 MiB"
+        );
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_what_was_expected() {
         let all = [
             ("ext4:datta=writeback", "unknown option `datta` of ext4", Some("data")),
@@ -338,6 +377,7 @@ mod tests {
             ("ext4:journal_size=1m", "journal_size=1m: expected 4m to 40g", None),
             ("ext4:journal_ioprio=9", "expected 0 (first) to 7", None),
             ("ext4:no_journal,commit=9", "no_journal leaves nothing", None),
+            ("ext4:no_journal,journal_ioprio=0", "no_journal leaves nothing", None),
             ("xfs:nobarrier", "since Linux 4.19", None),
             ("xfs:logbsize=48k", "expected 32k, 64k, 128k or 256k", None),
             ("xfs:logbsz=64k", "unknown option `logbsz` of xfs: expected logbsize, logsize", Some("logbsize")),
