@@ -264,7 +264,13 @@ pub fn parse(file: &str, text: &str) -> Result<Written, FileError> {
         }
         "io.cost.qos" => cost_qos(all).map(Written::CostQos),
         "io.cost.model" => cost_model(all).map(Written::CostModel),
-        COST_RATE => all.next().unwrap_or(end).percent(10_000).map(|ppm| Written::CostRate(ppm.max(1))),
+        COST_RATE => {
+            let ppm = all.next().unwrap_or(end).percent(10_000)?;
+            match all.next() {
+                None => Ok(Written::CostRate(ppm.max(1))),
+                Some(more) => Err(more.refused("nothing after the percentage", &[])),
+            }
+        }
         other => {
             let word = FileWord { file: "cgroup", text: other, column: 1 };
             let nearest = nearest(other, FILES.into_iter().chain([COST_RATE]));
@@ -400,6 +406,7 @@ mod tests {
             ("io.prio.class", "idel", "io.prio.class: column 1: `idel`: expected one of"),
             ("io.cost.qos", "rpct=95.123", "io.cost.qos: column 6: `95.123`: expected a percentage from 0 to 100"),
             ("io.cost.model", "model=cubic", "io.cost.model: column 7: `cubic`: expected linear"),
+            ("io.cost.vrate", "50.00 max=100", "io.cost.vrate: column 7: `max=100`: expected nothing after"),
         ] {
             let error = parse(file, text).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");

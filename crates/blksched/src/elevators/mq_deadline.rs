@@ -28,6 +28,7 @@ mod presets;
 mod scheduler;
 mod tunables;
 
+pub use class::Classes;
 pub use presets::ENTRY;
 pub use scheduler::MqDeadline;
 pub use tunables::MqDeadlineTunables;

@@ -1,9 +1,10 @@
 //! Notes about cgroup files that have no effect under a scheduler.
 
-use blksched::cgroup::files::{CostQos, Written, parse};
+use blksched::cgroup::files::{COST_RATE, CostQos, Written, parse};
 use blksched::elevators::cfq::rules::Grouping;
+use blksched::elevators::mq_deadline::Classes;
 use blksched::{Choice, GroupId, Priority};
-use blksched_workloads::{GroupPlan, JobPlan, Plan};
+use blksched_workloads::{GroupPlan, JobPlan, Plan, Syncs};
 
 use super::contender::Contender;
 
@@ -63,8 +64,8 @@ fn alone(plan: &Plan) -> Vec<String> {
     notes
 }
 
-/// Priorities that nobody hears: of buffered writes, which the flusher sends in its own name, and under schedulers
-/// without classes.
+/// Priorities that nobody hears: of buffered writes, which the flusher sends in its own name unless a sync sends them
+/// in the job's, and under schedulers without classes.
 fn unheard(contenders: &[Contender], plan: &Plan) -> Vec<String> {
     let is_said = |priority: Priority| ![Priority::default(), Priority::NORMAL].contains(&priority);
     let names = |is_so: &dyn Fn(&JobPlan) -> bool| {
@@ -77,18 +78,18 @@ fn unheard(contenders: &[Contender], plan: &Plan) -> Vec<String> {
         names.join(", ")
     };
     let mut notes = Vec::new();
-    let flushed = names(&|job| job.is_buffered && job.character.writes);
-    if !flushed.is_empty() {
-        notes.push(format!(
-            "the I/O priority of {flushed} does not reach the disk with buffered writes: the flusher sends them in its \
-             own name; direct=1 or a group's weight does"
-        ));
+    // With O_SYNC, all writes are the job's own.
+    for (syncs, except) in [(Syncs::Never, ""), (Syncs::Calls, ", except what its syncs write")] {
+        let flushed = names(&|job| job.is_buffered && job.character.writes && job.character.syncs == syncs);
+        if !flushed.is_empty() {
+            notes.push(format!(
+                "the I/O priority of {flushed} does not reach the disk with buffered writes{except}: the flusher sends \
+                 them in its own name; direct=1 or a group's weight does"
+            ));
+        }
     }
-    let deaf: Vec<&str> = contenders
-        .iter()
-        .filter(|one| !HAS_CLASSES.contains(&one.choice.entry.name))
-        .map(|one| one.name.as_str())
-        .collect();
+    let deaf: Vec<&str> =
+        contenders.iter().filter(|one| !has_classes(&one.choice)).map(|one| one.name.as_str()).collect();
     let all = names(&|_| true);
     if !(all.is_empty() || deaf.is_empty()) {
         notes.push(format!("the I/O priority of {all} does nothing under {}: no classes there", deaf.join(", ")));
@@ -107,8 +108,13 @@ fn of_bfq(text: &str) -> String {
     format!("; the weight of BFQ is io.bfq.weight{}", systemd.unwrap_or_default())
 }
 
-/// The schedulers that obey I/O priorities.
-const HAS_CLASSES: [&str; 3] = ["mq-deadline", "bfq", "cfq"];
+/// Whether a scheduler obeys I/O priorities: BFQ and CFQ always do, mq-deadline in kernels in which it has classes.
+fn has_classes(choice: &Choice) -> bool {
+    match choice.way_if_any::<Classes>() {
+        Some(classes) => classes != Classes::One,
+        None => matches!(choice.entry.name, "bfq" | "cfq"),
+    }
+}
 
 /// When a file is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -152,13 +158,13 @@ fn is_switched_on(plan: &Plan) -> bool {
 fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Option<String> {
     let name = choice.entry.name;
     let is_blk_mq = choice.preset.slots.era().is_some();
-    let is_cost = matches!(file, "io.weight" | "io.cost.qos" | "io.cost.model");
+    let is_cost = matches!(file, "io.weight" | "io.cost.qos" | "io.cost.model" | COST_RATE);
     if (is_cost || file == "io.latency") && !is_blk_mq {
         let controller = if is_cost { "io.cost" } else { "io.latency" };
         return Some(format!("{controller} exists only with blk-mq, and that kernel's schedulers are older"));
     }
     if is_cost && cost == CostSwitch::Off && !matches!(file, "io.cost.qos") {
-        let instead = if name == "bfq" { of_bfq(text) } else { String::new() };
+        let instead = if name == "bfq" && file == "io.weight" { of_bfq(text) } else { String::new() };
         return Some(format!(
             "io.cost is off; `io.cost.qos: enable=1`, or +io.cost after the scheduler's name, switches it on{instead}"
         ));
@@ -167,8 +173,9 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Opt
     if file == "io.bfq.weight" && !has_groups {
         return Some("it is the weight of BFQ's groups".to_owned());
     }
-    if file == "io.prio.class" && !HAS_CLASSES.contains(&name) && text.trim() != "no-change" {
-        return Some(format!("{name} ignores priorities"));
+    if file == "io.prio.class" && !has_classes(choice) && text.trim() != "no-change" {
+        let where_from = if name == "mq-deadline" { " up to 5.10" } else { "" };
+        return Some(format!("{name}{where_from} ignores priorities"));
     }
     None
 }
@@ -198,6 +205,17 @@ mod tests {
         assert!(said.len() == 1 && said[0].starts_with("io.latency does nothing under cfq"), "{said:?}");
         assert!(notes(&["none"], "io.bfq.weight: 200")[0].contains("BFQ's groups"));
         assert!(notes(&["none", "kyber"], "io.prio.class: idle")[0].contains("ignores priorities"));
+        let said = notes(&["mq-deadline@5.10", "mq-deadline@5.15"], "io.prio.class: idle");
+        assert!(
+            said.len() == 1 && said[0].contains("under mq-deadline@5.10: mq-deadline up to 5.10 ignores"),
+            "{said:?}"
+        );
+        let said = notes(&["bfq", "none+io.cost"], "io.cost.vrate: 50.00");
+        assert!(
+            said.len() == 1 && said[0].starts_with("io.cost.vrate does nothing under bfq: io.cost is off"),
+            "{said:?}"
+        );
+        assert!(!said[0].contains("io.bfq.weight"), "{said:?}");
     }
 
     fn said(elevators: &[&str], jobs: &str) -> Vec<String> {
@@ -245,6 +263,11 @@ mod tests {
         );
         assert_eq!(notes[1], "the I/O priority of a does nothing under none: no classes there");
         assert_eq!(said(&["bfq"], "[a]\ndirect=1\nprioclass=3\n"), [""; 0]);
+        let syncs = said(&["bfq"], "[a]\nrw=write\nfsync=1\nprioclass=3\n");
+        assert!(syncs.len() == 1 && syncs[0].contains("buffered writes, except what its syncs write: "), "{syncs:?}");
+        assert_eq!(said(&["bfq"], "[a]\nrw=write\nsync=1\nprioclass=3\n"), [""; 0]);
+        let old = said(&["mq-deadline@5.10", "mq-deadline"], "[a]\ndirect=1\nprioclass=3\n");
+        assert_eq!(old, ["the I/O priority of a does nothing under mq-deadline@5.10: no classes there"]);
     }
 
     #[test]

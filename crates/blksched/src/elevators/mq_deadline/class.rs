@@ -22,7 +22,7 @@ use crate::time::Tick;
 
 mechanism! {
     /// which classes hold lower ones back
-    pub(super) enum Classes = "classes" {
+    pub enum Classes = "classes" {
         /// there are none: 5.10 and earlier
         One = "one",
         /// those with a request queued: 5.15
