@@ -240,7 +240,7 @@ impl Comparison {
         let priorities = "--goal priorities asks which schedulers keep the priorities; this verdict goes by roles";
         let mut remarks: Vec<String> = asks.then(|| priorities.to_owned()).into_iter().collect();
         remarks.extend(remarks_around(&self.scene, runs, measured));
-        let counts_from = lasting.length.warm_up_of_phase(&runs.stage.plan).max(runs.stage.counts_from);
+        let counts_from = runs.stage.plan.first_counts_from();
         remarks.extend(measured.iter().filter_map(|one| clock::note(one, (counts_from, lasting.length.limit))));
         remarks
     }

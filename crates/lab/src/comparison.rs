@@ -28,7 +28,8 @@ pub struct Comparison {
     pub budget: Option<u32>,
     /// How many threads run at a time; `None`: one per core. The results are the same on any number.
     pub threads: Option<u32>,
-    /// For how long nothing counts at the beginning of each run, at least; a time that the user gave comes after it.
+    /// For how long nothing counts at the beginning of each job, at least, even if the job ends by itself; a time that
+    /// the user gave comes after it. A job that ends within it is an error.
     pub settle: Option<Span>,
     /// What counts, as in `db: p99 read, backup: finish < 2h`; `None`: every job by its role.
     pub goal: Option<String>,
@@ -78,7 +79,7 @@ impl Comparison {
         let Some(settle) = self.settle else { return length };
         let warm_up = length.warm_up.max(settle * u64::from(phases));
         let limit = warm_up + length.limit.saturating_sub(length.warm_up);
-        Length { warm_up, limit, least: length.least.max(limit), ..length }
+        Length { warm_up, limit, least: length.least.max(limit), settle, ..length }
     }
 
     /// The simulated work that this many seeds may cost: requests, and pages in the page cache.

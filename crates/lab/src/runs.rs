@@ -116,7 +116,29 @@ impl<'a> Runs<'a> {
         if self.done[0].is_empty() {
             return Err(Error::Interrupted("interrupted before the first seed was done".to_owned()));
         }
+        self.all_outlast_settling()?;
         Ok(Goal::read(goal, &self.measured()[0].jobs)?)
+    }
+
+    /// Figures of a job that ended before anything was to count would be those of its unsettled beginning.
+    fn all_outlast_settling(&self) -> Result<(), Error> {
+        let Some(settle) = self.comparison.settle else { return Ok(()) };
+        let mut names: Vec<&str> = Vec::new();
+        for outcome in self.done.iter().flatten() {
+            let ended = self.stage.plan.jobs.iter().zip(&outcome.jobs).filter(|(_, process)| process.ended_in_ramp);
+            for (job, _) in ended {
+                if !names.contains(&job.name.as_str()) {
+                    names.push(&job.name);
+                }
+            }
+        }
+        if names.is_empty() {
+            return Ok(());
+        }
+        let names = names.join(", ");
+        Err(Error::Input(format!(
+            "--settle {settle} leaves nothing of {names}, which ended earlier: expected a shorter time, or more work"
+        )))
     }
 
     /// Makes these runs on as many threads as the comparison allows.

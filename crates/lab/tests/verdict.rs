@@ -41,9 +41,12 @@ fn what_settles_is_left_out_beside_the_time_that_was_asked_for_and_a_clock_tells
     let files = format!("cgroup=a\n; blksched: cgroup_files=io.weight: 100, io.cost.qos: {qos}\n");
     let text = "[a]\nrw=randread\nbs=4k\nsize=1g\ndirect=1\nioengine=libaio\niodepth=32\ntime_based\nruntime=1h\n";
     let text = text.to_owned() + &files;
-    let question = |settle| {
+    let answer = |text: &str, settle| {
         let elevators = vec!["none+io.cost".to_owned()];
-        let compared = Comparison { elevators, settle, ..asked(&text, 1) }.answer().unwrap();
+        Comparison { elevators, settle, ..asked(text, 1) }.answer()
+    };
+    let question = |settle| {
+        let compared = answer(&text, settle).unwrap();
         let clock = compared.verdict.remarks.iter().find(|remark| remark.contains("(vrate)")).cloned();
         let reads = compared.measured[0].jobs[0].work(Work::Read).expect("it reads").iops.mean();
         (compared.lasting.length, clock.expect("its clock slows down"), reads)
@@ -54,6 +57,17 @@ fn what_settles_is_left_out_beside_the_time_that_was_asked_for_and_a_clock_tells
     assert_eq!((length.warm_up, length.limit), (some_time("8s").unwrap(), length.warm_up + counts));
     assert!(moving.contains("when counting began") && at_rest.contains("was at rest"), "{moving}; {at_rest}");
     assert!(on_the_way > 1.1 * at_the_end, "{on_the_way} and {at_the_end} a second");
+    // So with a job that ends by itself.
+    let by_itself = text.replace("time_based\nruntime=1h\n", "");
+    let compared = answer(&by_itself, some_time("8s").ok()).unwrap();
+    let reads = compared.measured[0].jobs[0].work(Work::Read).expect("it reads").iops.mean();
+    assert!((reads / at_the_end - 1.0).abs() < 0.1, "{reads} and {at_the_end} a second");
+    assert!(compared.verdict.remarks.iter().any(|remark| remark.contains("was at rest")));
+    let compared = answer(&by_itself, None).unwrap();
+    assert!(compared.verdict.remarks.iter().any(|remark| remark.contains("when counting began")));
+    let short = by_itself.replace("size=1g", "size=1m");
+    let error = answer(&short, some_time("8s").ok()).map(|_| ()).unwrap_err().to_string();
+    assert!(error.contains("--settle 8s leaves nothing of a, which ended earlier"), "{error}");
 }
 
 #[test]

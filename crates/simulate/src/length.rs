@@ -73,6 +73,8 @@ pub struct Length {
     pub least: Span,
     /// What happens to phases that are longer than their share.
     pub phases: Phases,
+    /// What completes in this much time after a job began does not count, whether the job ends by time or not.
+    pub settle: Span,
 }
 
 /// What happens to a plan's phases.
@@ -91,7 +93,7 @@ impl Length {
 
     /// Runs of this much simulated time.
     pub fn of(limit: Span) -> Length {
-        Length { limit, warm_up: limit / 10, least: limit, phases: Phases::Share }
+        Length { limit, warm_up: limit / 10, least: limit, phases: Phases::Share, settle: Span::ZERO }
     }
 
     /// The same twice as long, with a warm-up in proportion.
@@ -168,7 +170,8 @@ impl Length {
     }
 
     /// The plan with its phases cut to what the run has time for, and the warm-up of each cut off, as by fio's
-    /// `ramp_time`; a job with a ramp of its own keeps it.
+    /// `ramp_time`; a job with a ramp of its own keeps it. No job's is shorter than what is to
+    /// [settle](Length::settle).
     pub fn cut(&self, plan: &Plan) -> Plan {
         let mut plan = plan.clone();
         let warm_up = self.warm_up_of_phase(&plan);
@@ -177,6 +180,7 @@ impl Length {
             if endless && job.report.ramp.is_zero() {
                 job.report.ramp = warm_up;
             }
+            job.report.ramp = job.report.ramp.max(self.settle);
         }
         match self.phases {
             Phases::Share => plan.shorten_phases(self.limit / u64::from(plan.phases())),

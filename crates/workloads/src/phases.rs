@@ -42,12 +42,20 @@ impl Plan {
     /// assert_eq!(plan.all_count_from(), blksched::Span::from_secs(7));
     /// ```
     pub fn all_count_from(&self) -> Span {
-        let begins = |job: usize| match self.origins.get(job) {
+        (0..self.jobs.len()).map(|job| self.counts_from(job)).max().unwrap_or(Span::ZERO)
+    }
+
+    /// The time from which the I/Os of the first process count, as far as that is known before the run.
+    pub fn first_counts_from(&self) -> Span {
+        (0..self.jobs.len()).map(|job| self.counts_from(job)).min().unwrap_or(Span::ZERO)
+    }
+
+    fn counts_from(&self, job: usize) -> Span {
+        let begins = match self.origins.get(job) {
             Some(Origin::Job(scripted)) => scripted.latest_start(),
             _ => self.jobs[job].begins.map_or(Span::ZERO, |begins| begins.since(Instant::ZERO)),
         };
-        let counts = |job: usize| begins(job) + self.jobs[job].report.ramp;
-        (0..self.jobs.len()).map(counts).max().unwrap_or(Span::ZERO)
+        begins + self.jobs[job].report.ramp
     }
 
     /// The processes that run at the same time, by their places in `jobs`: one set, unless some begin only when all

@@ -42,7 +42,7 @@ pub(crate) struct CompareArguments {
     /// How many threads run at a time [default: one per core]; the results are the same on any number
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(crate) threads: Option<u32>,
-    /// For how long nothing counts at the beginning of each run, so that io.cost's rate, limits and caches settle; the
+    /// For how long nothing counts at the beginning of each job, so that io.cost's rate, limits and caches settle; the
     /// length, --time too, comes after it [default: as a pilot finds; 5s more where io.latency is asked for]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) settle: Option<Span>,

@@ -45,6 +45,8 @@ pub(crate) struct ProcessOutcome {
     pub(crate) gave_up: Option<GaveUp>,
     /// I/Os, and the mean of their latency \[ns\], by [`Work`].
     pub(crate) done: [(u64, f64); 4],
+    /// Whether it did something, but ended before any of it was to count.
+    pub(crate) ended_in_ramp: bool,
 }
 
 /// One row's part.
@@ -84,6 +86,8 @@ impl Outcome {
             share: job.share,
             gave_up: job.trouble.gave_up,
             done: Work::ALL.map(|work| (job.record.work(work).ios, job.record.work(work).lat.mean())),
+            ended_in_ramp: !job.record.job.report.ramp.is_zero()
+                && Work::ALL.into_iter().any(|work| job.record.work(work).ios > 0),
         };
         let all = run.merged(&(0..run.jobs.len()).collect::<Vec<_>>());
         Outcome {

@@ -84,6 +84,7 @@ impl<'a> Pilot<'a> {
             warm_up: round(warm_up.min(limit / 2)),
             least: round(least),
             phases: Phases::Share,
+            settle: Span::ZERO,
         }
     }
 
