@@ -100,6 +100,8 @@ fio() { cat > "$out.job"; }
         }
         fs::create_dir_all(root.path("tracing/instances")).unwrap();
         fs::create_dir_all(root.path("proc/self")).unwrap();
+        // A task that ends while it is looked at.
+        fs::create_dir_all(root.path("proc/76/task/76")).unwrap();
         let mounts = format!("cgroup2 {} cgroup2 rw 0 0\n", root.path("groups").display());
         fs::write(root.path("proc/self/mounts"), mounts).unwrap();
         root
@@ -154,6 +156,28 @@ fio() { cat > "$out.job"; }
         assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("is there already"));
         let none = output(&mut shell(&machine(), "sdb", 1)).unwrap();
         assert!(String::from_utf8_lossy(&none.stderr).contains("no disk sdb here: expected one of sda"), "{none:?}");
+    }
+
+    #[test]
+    fn a_disk_without_schedulers_is_recorded_and_a_recording_that_broke_off_is_not_called_whole() {
+        let root = machine();
+        fs::remove_file(root.path("sys/block/sda/queue/scheduler")).unwrap();
+        let ran = output(&mut shell(&root, "sda", 1)).unwrap();
+        assert!(ran.status.success(), "{ran:?}");
+        let text = recorded(&root);
+        assert!(text.contains("/sys/block/sda io_cost=1 ") && !text.contains("scheduler"), "{text}");
+        assert!(text.contains("\n  db-77 [000]") && text.contains("# group /system.slice/db.service"), "{text}");
+        let broken = machine();
+        let mut sh = shell(&broken, "sda", 1);
+        let script = fs::read_to_string(broken.path("record.sh")).unwrap();
+        broken.written("record.sh", script.replace("    tasks\n    weights\n", "    false\n"));
+        let ran = output(&mut sh).unwrap();
+        let said = String::from_utf8_lossy(&ran.stderr);
+        assert!(!ran.status.success() && said.contains("is not whole") && !said.contains("lost"), "{said}");
+        for root in [root, broken] {
+            let left = fs::read_dir(&*root).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+            assert!(left.into_iter().all(|name| !name.contains("half")));
+        }
     }
 
     #[test]

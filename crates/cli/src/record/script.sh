@@ -33,8 +33,12 @@ describe() {
             set -- "$at"/mq/*
             line="$line hw_queues=$#"
         fi
-        line="$line path=$(readlink -f "$at") scheduler=$(sed 's/.*\[\(.*\)\].*/\1/' "$at/queue/scheduler")"
-        line="$line schedulers=$(tr -d '[]' < "$at/queue/scheduler" | sed 's/ *$//' | tr ' ' ',')"
+        line="$line path=$(readlink -f "$at")"
+        # dm, md and zram may have none.
+        if [ -r "$at/queue/scheduler" ]; then
+            line="$line scheduler=$(sed 's/.*\[\(.*\)\].*/\1/' "$at/queue/scheduler")"
+            line="$line schedulers=$(tr -d '[]' < "$at/queue/scheduler" | sed 's/ *$//' | tr ' ' ',')"
+        fi
         if [ -n "$unified" ] && [ -r "$unified/io.cost.qos" ]; then
             case $(sed -n "s/^$number //p" "$unified/io.cost.qos") in
                 enable=1*) line="$line io_cost=1" ;;
@@ -84,7 +88,7 @@ tasks() {
                 ,,) unified_group=$group ;;
                 ,name=systemd,) systemd=$group ;;
             esac
-        done < "$task/cgroup"
+        done < "$task/cgroup" || continue # It has ended meanwhile.
         for group in "$blkio" "$unified_group" "$systemd"; do
             case $group in /?*)
                 echo "# task ${task##*/} $group"
@@ -125,6 +129,8 @@ recording() {
     echo
     tasks
     weights
+    # A pipe does not say whether its left side failed.
+    : > "$half.ok"
 }
 
 clean_up() {
@@ -134,7 +140,7 @@ clean_up() {
         ! rmdir "$tracer" 2>/dev/null || break
         sleep 1
     done
-    rm -f "$half"
+    rm -f "$half" "$half.ok"
 }
 
 # Reads only, and the disk is busy all the time: what is recorded is recorded before.
@@ -188,6 +194,7 @@ recording | (
 )
 lost=$(cat "$tracer"/per_cpu/cpu*/stats | awk '/^(overrun|dropped events):/ { lost += $NF } END { print lost + 0 }')
 mv "$half" "$out"
+[ -e "$half.ok" ] || fail "$out: the recording failed before its end, and is not whole: the lines above say why"
 case $lost in
     0) echo "$out: no event was lost. Next, on any machine that has blksched: blksched advise $out" >&2 ;;
     *) echo "$out: $lost events were lost: record again with a larger buffer (buffer_kb in this script)" >&2 ;;
