@@ -183,10 +183,12 @@ pub(crate) fn run(arguments: &TrialArguments) -> Result<(), Failure> {
         is_counted,
         foretold: foretold.as_ref(),
     };
-    of.write(arguments, &devices)?;
+    let wrote = of.write(arguments, &devices);
+    // What was not put back matters more than what was not printed.
     if let Err(why) = &sat.restored {
         return Err(Failure::Outside(format!("{why}; `blksched trial --restore` tries again")));
     }
+    wrote?;
     match sat.finish {
         Finish::Whole | Finish::Clear => Ok(()),
         other => Err(Failure::Outside(report::ended(&other, &arms))),
