@@ -56,6 +56,7 @@ pub(super) fn superfluous(arguments: &ExplainArguments) -> Option<&'static str> 
         (scene.fs != usual.fs, "--fs"),
         (scene.vary.is_some(), "--vary"),
         (arguments.scene.parse_only, "--parse-only"),
+        (arguments.remedies, "--remedies"),
     ];
     said.into_iter().find_map(|(said, option)| said.then_some(option))
 }
