@@ -46,6 +46,9 @@ fn fits(arguments: &CompareArguments) -> Result<(), Failure> {
         (arguments.emit.is_some(), "--emit", "expected one number of processors"),
         (arguments.sensitivity, "--sensitivity", "expected one number of processors"),
         (arguments.pictures.any(), "--report", "--csv has all figures"),
+        (is_parquet(arguments), "--parquet", "--csv has all figures"),
+        (arguments.details, "--details", "--csv has all figures"),
+        (arguments.wide, "--wide", "--csv has all figures"),
     ];
     match of_one_host.iter().find(|(is_said, ..)| *is_said) {
         Some((_, option, instead)) => Err(Failure::input(format!(
@@ -53,6 +56,16 @@ fn fits(arguments: &CompareArguments) -> Result<(), Failure> {
         ))),
         None => Ok(()),
     }
+}
+
+/// Whether the figures are to be written as Parquet.
+#[cfg_attr(not(feature = "parquet"), expect(unused_variables, reason = "there is no such option"))]
+fn is_parquet(arguments: &CompareArguments) -> bool {
+    #[cfg(feature = "parquet")]
+    let is_said = arguments.rows.parquet.is_some();
+    #[cfg(not(feature = "parquet"))]
+    let is_said = false;
+    is_said
 }
 
 /// The curves, and where each of them ends.

@@ -51,6 +51,9 @@ fn one_host_is_asked_for_where_curves_have_no_place() {
     for (more, words) in [
         (&["--json"][..], "--json: --host with several numbers of processors prints curves"),
         (&["--until-sure"], "--until-sure: --host with several numbers"),
+        (&["--details"], "--details: --host with several numbers"),
+        (&["--wide"], "--wide: --host with several numbers"),
+        (&["--parquet", "curves.parquet"], "--parquet: --host with several numbers"),
     ] {
         let (code, _, said) = curves(&[&["--host", "cpus=1..4"][..], more].concat());
         assert!(code == Some(2) && said.contains(words), "{said}");
