@@ -1,6 +1,7 @@
 //! The user's job file, for the real fio and for the simulator: the same except for the place of its files and its run
 //! time.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use blksched::Span;
@@ -36,28 +37,39 @@ pub(super) enum JobPlace<'a> {
 
 impl JobPlace<'_> {
     /// The value with which an option is kept; `None` if it is replaced.
-    fn kept(&self, name: &str, value: &str) -> Option<String> {
+    ///
+    /// # Errors
+    /// A file that has no place here.
+    fn kept(&self, name: &str, value: &str) -> Result<Option<String>, Failure> {
         let is_of_files = OF_FILES.contains(&name);
-        match self {
+        Ok(match self {
             // Where the files are is known of the target.
             JobPlace::One(_) | JobPlace::Folder(_) if name == "fs" => None,
             _ if REPLACED.contains(&name) => None,
             JobPlace::One(_) if is_of_files => None,
-            JobPlace::Each(_) | JobPlace::AsNamed if is_of_files => (name == "filename").then(|| self.files(value)),
+            JobPlace::Each(_) | JobPlace::AsNamed if name == "filename" => Some(self.files(value)?),
+            JobPlace::Each(_) | JobPlace::AsNamed if is_of_files => None,
             JobPlace::Folder(_) if name == "filename" => in_folder(value),
+            // fio makes names of it, which must not lead out of the folder.
+            JobPlace::Folder(_) if name == "filename_format" => Some(value.replace('/', "_")),
             _ => Some(value.to_owned()),
-        }
+        })
     }
 
     /// A job's `filename=` here.
-    fn files(&self, said: &str) -> String {
-        let JobPlace::Each(paths) = self else { return said.to_owned() };
-        let path = |file: &str| {
-            let here =
-                paths.iter().find(|(name, _)| name == whole_disk(file)).map(|(_, path)| path.replace(':', "\\:"));
-            here.unwrap_or_else(|| file.to_owned())
+    ///
+    /// # Errors
+    /// A name that is none of the disks': fio would open that file.
+    fn files(&self, said: &str) -> Result<String, Failure> {
+        let JobPlace::Each(paths) = self else { return Ok(said.to_owned()) };
+        let path = |file: String| {
+            let here = paths.iter().find(|(name, _)| name == whole_disk(&file)).map(|(_, path)| escaped(path));
+            let known = || paths.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+            here.ok_or_else(|| {
+                Failure::Input(format!("filename={said}: `{file}` has no disk in --on: expected one of {}", known()))
+            })
         };
-        said.split(':').map(path).collect::<Vec<_>>().join(":")
+        Ok(names_in(said).into_iter().map(path).collect::<Result<Vec<_>, Failure>>()?.join(":"))
     }
 }
 
@@ -103,28 +115,35 @@ impl ValidatedJob {
     }
 
     /// The job file for fio, or for ourselves: all jobs at their place, for this time.
+    ///
+    /// # Errors
+    /// If it does not fit on any disk, or a job or a file of it has no place there.
     pub fn text(&self, place: JobPlace<'_>, runtime: Span) -> Result<String, Failure> {
         // Laid out on a disk large enough for every job, to get the jobs in their order.
         let plan = self.file.plan(LARGE).map_err(|errors| Failure::Excerpts(errors.to_string()))?;
-        let kept = |options: &[(String, String)]| -> String {
-            let kept = options.iter().filter_map(|(name, value)| place.kept(name, value).map(|value| (name, value)));
-            let line = |(name, value): (&String, String)| {
+        if let (JobPlace::Folder(_), Some(job)) = (place, plan.jobs.iter().find(|job| job.name.contains('/'))) {
+            let why = "in a folder fio names files after their jobs, and this one would lie elsewhere";
+            return Err(Failure::Input(format!("{}: job [{}]: {why}: expected a name without /", self.name, job.name)));
+        }
+        let kept = |options: &[(String, String)]| -> Result<String, Failure> {
+            let line = |(name, value): &(String, String)| {
+                let Some(value) = place.kept(name, value)? else { return Ok(String::new()) };
                 // fio would reject options it does not know; as comments it ignores them.
                 let own = if is_own(name) { "; blksched: " } else { "" };
                 let value = if value.is_empty() { String::new() } else { format!("={value}") };
-                format!("{own}{name}{value}\n")
+                Ok(format!("{own}{name}{value}\n"))
             };
-            kept.map(line).collect()
+            options.iter().map(line).collect()
         };
-        let mut text = format!("[global]\n{}", kept(self.file.global_options()));
+        let mut text = format!("[global]\n{}", kept(self.file.global_options())?);
         match place {
-            JobPlace::One(path) => text += &format!("filename={path}\n"),
-            JobPlace::Folder(path) => text += &format!("directory={path}\n"),
+            JobPlace::One(path) => text += &format!("filename={}\n", escaped(path)),
+            JobPlace::Folder(path) => text += &format!("directory={}\n", escaped(path)),
             JobPlace::Each(_) | JobPlace::AsNamed => {}
         }
         text += &format!("runtime={}us\ntime_based=1\n", runtime.as_ns() / 1000);
         for job in plan.jobs.iter().filter(|job| job.number == 0) {
-            text += &format!("[{}]\n{}", job.name, kept(&job.options));
+            text += &format!("[{}]\n{}", job.name, kept(&job.options)?);
         }
         Ok(text)
     }
@@ -165,10 +184,32 @@ impl ValidatedJob {
 /// The names of a job's files within a folder, whatever folders they were in; `None` if it names devices alone, which
 /// become the job's own file.
 fn in_folder(value: &str) -> Option<String> {
-    let escaped = value.replace("\\:", "\0");
-    let names = escaped.split(':').filter(|name| !name.is_empty() && !name.starts_with("/dev/"));
-    let names: Vec<String> = names.map(|name| name.trim_start_matches('/').replace('/', "_")).collect();
-    (!names.is_empty()).then(|| names.join(":").replace('\0', "\\:"))
+    let names = names_in(value).into_iter().filter(|name| !name.starts_with("/dev/"));
+    let names: Vec<String> = names.map(|name| escaped(&name.trim_start_matches('/').replace('/', "_"))).collect();
+    (!names.is_empty()).then(|| names.join(":"))
+}
+
+/// The names in a list of fio's: colons part them, unless they are escaped.
+fn names_in(list: &str) -> Vec<String> {
+    let parts = list.replace("\\:", "\0");
+    parts.split(':').filter(|name| !name.is_empty()).map(|name| name.replace('\0', ":")).collect()
+}
+
+/// A path as one name in such a list.
+fn escaped(path: &str) -> String {
+    path.replace(':', "\\:")
+}
+
+/// What the files of a plan take \[bytes\].
+pub(super) fn file_bytes(plan: &Plan) -> u64 {
+    if plan.fs != FsKind::None {
+        return plan.files.iter().map(|file| (file.pages.end - file.pages.start) * 4096).sum();
+    }
+    // A raw disk has none: the regions of the files, each once.
+    let files = plan.jobs.iter().filter_map(|job| job.files.as_ref());
+    let of: BTreeMap<&str, u64> =
+        files.map(|files| (files.name.as_str(), files.sectors * 512 * u64::from(files.count))).collect();
+    of.values().sum()
 }
 
 fn read(text: &str) -> Result<JobFile, Failure> {
@@ -197,5 +238,43 @@ mod tests {
         let expected = "[global]\nsize=1m\nfilename=/mnt/x/f\nruntime=1000000us\ntime_based=1\n\
                         [wal]\nrw=write\nfsync=1\n[queue]\n[raw]\n";
         assert_eq!(one, expected);
+        let colon = job.text(JobPlace::One("/mnt/pci-0:1"), Span::from_secs(1)).unwrap();
+        assert!(colon.contains("\nfilename=/mnt/pci-0\\:1\n"), "{colon}");
+        let colon = job.text(JobPlace::Folder("/mnt/pci-0:1"), Span::from_secs(1)).unwrap();
+        assert!(colon.contains("\ndirectory=/mnt/pci-0\\:1\n"), "{colon}");
+    }
+
+    /// A job file of this text.
+    fn job(text: &str) -> ValidatedJob {
+        let folder = blksched_testkit::Folder::new();
+        ValidatedJob::load(&folder.written("x.fio", text)).unwrap()
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_folder() {
+        let text = |text: &str| job(text).text(JobPlace::Folder("/mnt/x"), Span::from_secs(1));
+        let format = text("[a]\nsize=1m\nrw=write\nfilename_format=../victim.$jobnum\n").unwrap();
+        assert!(format.contains("filename_format=.._victim.$jobnum\n"), "{format}");
+        let Err(Failure::Input(why)) = text("[b]\nsize=1m\n[../x]\nsize=1m\nrw=write\n") else { panic!() };
+        assert!(why.contains("job [../x]") && why.contains("expected a name without /"), "{why}");
+    }
+
+    #[test]
+    fn a_file_of_no_disk_is_refused_and_escaped_colons_part_nothing() {
+        let paths = [("sda".to_owned(), "/dev/x".to_owned())];
+        let Err(Failure::Input(why)) = JobPlace::Each(&paths).files("/dev/sda:/dev/sdb") else { panic!() };
+        assert!(why.contains("`/dev/sdb` has no disk in --on: expected one of sda"), "{why}");
+        let Err(Failure::Input(why)) = JobPlace::Each(&paths).files("/mnt/a\\:/dev/sda") else { panic!() };
+        assert!(why.contains("`/mnt/a:/dev/sda` has no disk"), "{why}");
+    }
+
+    #[test]
+    fn files_take_what_they_hold_and_each_counts_once() {
+        let target = JobTarget::inspect(&std::env::temp_dir()).unwrap();
+        let text = "[global]\nsize=1m\n[a]\nnumjobs=2\nrw=read\n[b]\nfilename=f\nrw=write\n[c]\nfilename=f\nrw=read\n";
+        for fs in [FsMount::from(FsKind::None), FsMount::named("ext4").unwrap()] {
+            let plan = job(text).plan(Span::from_secs(1), 1 << 24, &target, fs).unwrap();
+            assert_eq!(file_bytes(&plan), 3 << 20, "{}", plan.fs);
+        }
     }
 }

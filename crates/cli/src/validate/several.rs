@@ -51,6 +51,9 @@ pub(super) fn named(on: &str) -> Result<Vec<NamedPath>, Failure> {
             return Err(wrong(format!("`{part}`: expected NAME=PATH, as in sda=/dev/sdb")));
         }
         let name = whole_disk(name).to_owned();
+        if name.contains(':') {
+            return Err(wrong(format!("`{name}`: expected a disk's name, without a colon")));
+        }
         if all.iter().any(|known| known.name == name) {
             return Err(wrong(format!("`{name}` has a disk already: expected each disk once")));
         }
@@ -203,6 +206,7 @@ mod tests {
         for (on, expected) in [
             ("sda=/dev/sdb,sdc", "column 14: `sdc`: expected NAME=PATH"),
             ("sda=", "column 1: `sda=`: expected NAME=PATH"),
+            ("sda=/dev/sdb,sd:c=/dev/sdd", "column 14: `sd:c`: expected a disk's name, without a colon"),
             ("sda=/dev/sdb,sda1=/dev/sdc", "column 14: `sda` has a disk already"),
             ("sda=/dev/sdb,sdc=/dev/sdb", "column 14: /dev/sdb is sda already: two names are two disks"),
         ] {
