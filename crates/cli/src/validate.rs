@@ -1,8 +1,9 @@
 //! `blksched validate`: a job run by the real fio on a real disk under each of its schedulers, compared with the
 //! prediction.
 //!
-//! Nothing is written without `--destroy`, nothing that is mounted is touched, a scheduler is changed only on request
-//! or if nothing else can use the disk, and every change is undone however the program ends.
+//! What is there is not written over without `--destroy`; in a folder, files are made in a new one and removed. No
+//! device that is mounted is touched, a scheduler is changed only on request or if nothing else can use the disk, and
+//! every change is undone however the program ends.
 
 mod arguments;
 mod disk;
@@ -52,6 +53,8 @@ struct ValidationPlan {
     others: Vec<OtherTarget>,
     /// The file system that the files are on.
     fs: FsMount,
+    /// What fio makes in a folder before it measures \[bytes\].
+    makes: u64,
     /// Jobs whose reads ask nothing of the host's memory, nor of a file system.
     direct: BTreeSet<String>,
     /// The schedulers to measure.
@@ -89,7 +92,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         let nr_requests = settings.as_ref().and_then(|settings| settings.number("nr_requests"));
         predicted.extend(predict(arguments, &plan, (scheduler, nr_requests))?);
         for repeat in 0..plan.repeats {
-            let run = FioRun { scheduler, repeat, runtime: plan.runtime, stop: &stop };
+            let run = FioRun { scheduler, repeat, runtime: plan.runtime, makes: plan.makes, stop: &stop };
             measured.extend(measure(&plan.job, place, &run)?);
             if stop.load(Ordering::Relaxed) {
                 break;
@@ -108,7 +111,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         return Err(interrupted());
     }
     let compared = Compared::new(&plan, Cell::pair(&measured, &predicted));
-    let remembered = history::remember(arguments, plan.fs, (&compared.judged, &compared.raw));
+    let remembered = history::remember(arguments, (plan.fs, plan.is_on_devices()), (&compared.judged, &compared.raw));
     let text = match arguments.json {
         true => report::json(&plan, &compared),
         false => {
@@ -141,37 +144,8 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
         .chain(others.iter().map(|other| &other.target))
         .try_for_each(|target| target.refuse(arguments))?;
     let one = if others.is_empty() { Some(Alone::new(arguments, &job, &target)?) } else { None };
-    let available = target.schedulers();
-    let wanted = if arguments.elevators.is_empty() { available.clone() } else { arguments.elevators.clone() };
-    if let Some(unknown) = wanted.iter().find(|name| !available.contains(name)) {
-        let expected =
-            if available.is_empty() { "none: it has no queue of its own".to_owned() } else { available.join(", ") };
-        return Err(Failure::Input(format!("--elevators {unknown}: the disk's kernel has {expected}")));
-    }
     let mut notes = one.as_ref().map_or_else(Vec::new, |one| one.mounted.notes.clone());
-    let may_switch = match target.used {
-        Use::Alone => true,
-        Use::Shared => arguments.switch,
-    };
-    let current = target.current();
-    let schedulers = match (&current, may_switch) {
-        (_, true) => wanted,
-        (Some(current), false) => {
-            let disks = target.disks.join(", ");
-            notes.push(format!(
-                "only {current} is measured: others use {disks} too; --switch changes the scheduler for all meanwhile"
-            ));
-            vec![current.clone()]
-        }
-        (None, false) => {
-            return Err(Failure::Input(format!("--on {}: there is no disk with a scheduler beneath it", arguments.on)));
-        }
-    };
-    let switches = may_switch && schedulers.iter().any(|name| Some(name) != current.as_ref());
-    if switches && !target.may_change() {
-        let why = "changing the scheduler needs root; without it, only the present one can be measured (--elevators)";
-        return Err(Failure::Outside(format!("{}: {why}", target.disks.join(", "))));
-    }
+    let (schedulers, switches) = chosen(arguments, &target, &mut notes)?;
     let kernel = disk::kernel();
     for scheduler in &schedulers {
         notes.extend(Catalogue::builtin().of_running(scheduler, &kernel).map_err(Failure::input)?.note());
@@ -181,14 +155,71 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
         notes.push(format!("{name} ({}) keeps {keeps}", target.path.display()));
     }
     let (runtime, repeats, on) = (arguments.time, arguments.repeats, arguments.on.clone());
-    let (fs, direct) =
-        one.map_or_else(|| (FsMount::from(FsKind::None), BTreeSet::new()), |one| (one.mounted.fs, one.direct));
-    let plan =
-        ValidationPlan { job, on, target, name, others, fs, direct, schedulers, switches, runtime, repeats, notes };
+    let (fs, direct, makes) =
+        one.map_or_else(|| (FsKind::None.into(), BTreeSet::new(), 0), |one| (one.mounted.fs, one.direct, one.makes));
+    let plan = ValidationPlan {
+        job,
+        on,
+        target,
+        name,
+        others,
+        fs,
+        makes,
+        direct,
+        schedulers,
+        switches,
+        runtime,
+        repeats,
+        notes,
+    };
     if !plan.others.is_empty() {
         several::stage(&arguments.disk, &plan, (&plan.schedulers[0], None))?;
     }
     Ok(plan)
+}
+
+/// The schedulers to measure, and whether the disk's is changed for that.
+///
+/// # Errors
+/// One that the disk does not have, a disk that has none, or no right to change it.
+fn chosen(
+    arguments: &ValidateArguments,
+    target: &JobTarget,
+    notes: &mut Vec<String>,
+) -> Result<(Vec<String>, bool), Failure> {
+    let available = target.schedulers();
+    let wanted = if arguments.elevators.is_empty() { available.clone() } else { arguments.elevators.clone() };
+    if let Some(unknown) = wanted.iter().find(|name| !available.contains(name)) {
+        let expected =
+            if available.is_empty() { "none: it has no queue of its own".to_owned() } else { available.join(", ") };
+        return Err(Failure::Input(format!("--elevators {unknown}: the disk's kernel has {expected}")));
+    }
+    let may_switch = match target.used {
+        Use::Alone => true,
+        Use::Shared => arguments.switch,
+    };
+    let current = target.current();
+    let no_scheduler =
+        || Failure::Input(format!("--on {}: there is no disk with a scheduler beneath it", arguments.on));
+    let schedulers = match (&current, may_switch) {
+        // The varied one of several may have no queue.
+        (_, true) if wanted.is_empty() => return Err(no_scheduler()),
+        (_, true) => wanted,
+        (Some(current), false) => {
+            let disks = target.disks.join(", ");
+            notes.push(format!(
+                "only {current} is measured: others use {disks} too; --switch changes the scheduler for all meanwhile"
+            ));
+            vec![current.clone()]
+        }
+        (None, false) => return Err(no_scheduler()),
+    };
+    let switches = may_switch && schedulers.iter().any(|name| Some(name) != current.as_ref());
+    if switches && !target.may_change() {
+        let why = "changing the scheduler needs root; without it, only the present one can be measured (--elevators)";
+        return Err(Failure::Outside(format!("{}: {why}", target.disks.join(", "))));
+    }
+    Ok((schedulers, switches))
 }
 
 /// What is known of a job's only disk before it runs.
@@ -196,6 +227,8 @@ struct Alone {
     mounted: Mounted,
     /// Jobs that are direct.
     direct: BTreeSet<String>,
+    /// What fio makes in a folder \[bytes\].
+    makes: u64,
 }
 
 impl Alone {
@@ -206,7 +239,9 @@ impl Alone {
         let mounted = target.file_system(arguments.fs)?;
         let planned = job.plan(arguments.time, sectors, target, mounted.fs)?;
         let direct = planned.jobs.iter().filter(|job| !job.is_buffered).map(|job| job.name.clone()).collect();
-        Ok(Alone { mounted, direct })
+        let makes = if target.is_folder { job::file_bytes(&planned) } else { 0 };
+        target.has_space(makes)?;
+        Ok(Alone { mounted, direct, makes })
     }
 }
 
@@ -281,19 +316,29 @@ impl ValidationPlan {
         [path(&self.name, &self.target)].into_iter().chain(others).collect()
     }
 
+    /// Whether none of several disks is a file, which is predicted as if it were a disk.
+    fn is_on_devices(&self) -> bool {
+        self.others.is_empty() || self.target.is_device && self.others.iter().all(|other| other.target.is_device)
+    }
+
     /// Whether what was measured depends on the disk and the scheduler alone.
     fn is_raw(&self, cell: &Cell) -> bool {
-        self.fs == FsKind::None || cell.measured.dir == "read" && self.direct.contains(&cell.measured.process)
+        let is_direct_read = cell.measured.dir == "read" && self.direct.contains(&cell.measured.process);
+        self.is_on_devices() && (self.fs == FsKind::None || is_direct_read)
     }
 
     /// What will be done, on which disks, and for how long.
     fn told(&self) -> String {
         let runs = self.schedulers.len() as u64 * u64::from(self.repeats);
-        let does = if self.job.writes { "reads and WRITES" } else { "only reads" };
+        let (does, after) = match (self.target.is_folder, self.job.writes) {
+            (true, _) => (format!("makes files of {} in", in_mib(self.makes)), ", removed afterwards"),
+            (false, true) => ("reads and WRITES".to_owned(), ""),
+            (false, false) => ("only reads".to_owned(), ""),
+        };
         let seconds = self.runtime.as_secs_f64() * runs as f64;
         let plural = if runs == 1 { "run" } else { "runs" };
         let mut text = format!(
-            "{} {does} {} ({}), under {}: {runs} {plural} of {}, about {seconds:.0} s.\n",
+            "{} {does} {} ({}){after}, under {}: {runs} {plural} of {}, about {seconds:.0} s.\n",
             self.job.name,
             self.on,
             self.disks().join(", "),
@@ -315,6 +360,11 @@ impl ValidationPlan {
         let of = if self.name.is_empty() { String::new() } else { format!(" for {}", self.name) };
         self.schedulers.join(", ") + &of
     }
+}
+
+/// An amount of data, as people say it.
+fn in_mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
 /// Asks before changing the scheduler of disks that others use.

@@ -153,6 +153,21 @@ impl JobTarget {
         Ok(())
     }
 
+    /// Refuses a folder whose file system has too little space for these files \[bytes\].
+    ///
+    /// # Errors
+    /// That it has too little, in MiB; a file system that does not say how much it has is not asked further.
+    pub fn has_space(&self, bytes: u64) -> Result<(), Failure> {
+        let Ok(there) = rustix::fs::statvfs(&self.path) else { return Ok(()) };
+        let free = there.f_bavail.saturating_mul(there.f_frsize);
+        if bytes <= free {
+            return Ok(());
+        }
+        let (needed, free) = (super::in_mib(bytes), free >> 20);
+        let what = format!("--on {}: the job's files need {needed}, and {free} MiB are free", self.path.display());
+        Err(Failure::Input(format!("{what}: expected a folder with more space, or a smaller size= in the job")))
+    }
+
     fn words(&self) -> Vec<String> {
         let read = self.queue.as_ref().and_then(|queue| fs::read_to_string(queue.join("scheduler")).ok());
         read.unwrap_or_default().split_whitespace().map(str::to_owned).collect()

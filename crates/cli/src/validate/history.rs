@@ -22,10 +22,10 @@ fn model(disk: &str) -> String {
 }
 
 /// Adds a line: what speaks for or against the model of the disk. On a file system that is only what does not depend on
-/// it (`raw`); the other errors are kept under another name.
+/// it (`raw`); the other errors are kept under another name. `is_raw`: whether no disk is a file.
 pub(super) fn remember(
     arguments: &ValidateArguments,
-    fs: FsMount,
+    (fs, is_raw): (FsMount, bool),
     (judged, raw): (&Judged, &Judged),
 ) -> Result<(), String> {
     if judged.errors.is_empty() {
@@ -33,7 +33,7 @@ pub(super) fn remember(
     }
     let file = file().ok_or("there is nowhere to remember this: neither XDG_STATE_HOME nor HOME is set")?;
     let common = (model(&arguments.disk), &arguments.on, &arguments.job);
-    let line = match fs == FsKind::None {
+    let line = match fs == FsKind::None && is_raw {
         true => json!({
             "disk": common.0, "on": common.1, "job": common.2, "errors": judged.errors, "right": judged.right(),
             "verdicts": judged.verdicts.len(),

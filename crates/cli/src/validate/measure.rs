@@ -18,6 +18,8 @@ pub(super) struct FioRun<'a> {
     pub scheduler: &'a str,
     pub repeat: u32,
     pub runtime: Span,
+    /// What fio makes before it measures \[bytes\].
+    pub makes: u64,
     pub stop: &'a AtomicBool,
 }
 
@@ -33,6 +35,8 @@ pub(super) fn stop() -> Arc<AtomicBool> {
 
 /// The longest that fio may run beyond its runtime.
 const GRACE: Duration = Duration::from_secs(120);
+/// Files are made at least this fast \[bytes/s\]: a slow USB stick's pace.
+const SLOWEST: u64 = 20_000_000;
 const TICK: Duration = Duration::from_millis(50);
 
 /// The rows of one fio run; `None` if it was interrupted.
@@ -40,13 +44,16 @@ pub(super) fn run(job: &ValidatedJob, place: JobPlace<'_>, run: &FioRun<'_>) -> 
     let folder = std::env::temp_dir().join(format!("blksched-validate-{}", std::process::id()));
     std::fs::create_dir_all(&folder).map_err(|error| Failure::Outside(format!("{}: {error}", folder.display())))?;
     let file = folder.join(format!("{}.fio", job.name));
-    // Its own files, where nothing else is.
+    // Its own files, where nothing else is, not even the job file if that is in the same folder.
     let own = match place {
-        JobPlace::Folder(parent) => Some(format!("{parent}/blksched-validate-{}", std::process::id())),
+        JobPlace::Folder(parent) => Some(format!("{parent}/blksched-validate-{}-files", std::process::id())),
         JobPlace::One(_) | JobPlace::Each(_) | JobPlace::AsNamed => None,
     };
     if let Some(own) = &own {
-        std::fs::create_dir(own).map_err(|error| Failure::Outside(format!("{own}: {error}")))?;
+        std::fs::create_dir(own).map_err(|error| {
+            let _ = std::fs::remove_dir_all(&folder);
+            Failure::Outside(format!("{own}: {error}"))
+        })?;
     }
     let place = own.as_deref().map_or(place, JobPlace::Folder);
     let outcome = job
@@ -99,7 +106,8 @@ fn fio(file: &std::path::Path, writes: bool, run: &FioRun<'_>) -> Result<Option<
 
 /// Waits for fio; true if it ended by itself.
 fn wait(child: &mut Child, run: &FioRun<'_>) -> bool {
-    let latest = Instant::now() + Duration::from_nanos(run.runtime.as_ns()) + GRACE;
+    let latest =
+        Instant::now() + Duration::from_nanos(run.runtime.as_ns()) + GRACE + Duration::from_secs(run.makes / SLOWEST);
     loop {
         match child.try_wait() {
             Ok(Some(_)) => return true,

@@ -3,6 +3,7 @@
 use blksched_measure::Quantity;
 use blksched_report::{Grid, PublishedRow};
 use blksched_simulate::reality::{Cell, Row, SYNC};
+use blksched_workloads::host::fs::FsKind;
 use serde_json::json;
 
 use super::history::USABLE;
@@ -27,11 +28,11 @@ fn typical(plan: &ValidationPlan, compared: &Compared) -> String {
     let mut times: Vec<f64> = cells.iter().map(ratio).map(|ratio| ratio.max(1.0 / ratio)).collect();
     times.sort_by(f64::total_cmp);
     let times = times.get(times.len() / 2).copied().unwrap_or(f64::NAN);
+    let through = if plan.fs == FsKind::None { "a file system".to_owned() } else { plan.fs.kind.to_string() };
     let whose = match (raw.within, raw.error(0.5) > USABLE) {
         ((_, 0), _) => format!(
-            "all of it goes through {}, so this says nothing of the disk's model (a job on the raw disk, or one with \
-             direct reads, does)",
-            plan.fs.kind
+            "all of it goes through {through}, so this says nothing of the disk's model (a job on the raw disk, or one \
+             with direct reads, does)"
         ),
         (_, true) => "this model is not that disk (blksched disk measure makes one)".to_owned(),
         ((near, all), false) => format!(
