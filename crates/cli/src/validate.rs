@@ -331,7 +331,7 @@ impl ValidationPlan {
     fn told(&self) -> String {
         let runs = self.schedulers.len() as u64 * u64::from(self.repeats);
         let (does, after) = match (self.target.is_folder, self.job.writes) {
-            (true, _) => (format!("makes files of {} in", in_mib(self.makes)), ", removed afterwards"),
+            (true, _) => (format!("makes files of {} in", disk::in_mib(self.makes)), ", removed afterwards"),
             (false, true) => ("reads and WRITES".to_owned(), ""),
             (false, false) => ("only reads".to_owned(), ""),
         };
@@ -360,11 +360,6 @@ impl ValidationPlan {
         let of = if self.name.is_empty() { String::new() } else { format!(" for {}", self.name) };
         self.schedulers.join(", ") + &of
     }
-}
-
-/// An amount of data, as people say it.
-fn in_mib(bytes: u64) -> String {
-    format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
 /// Asks before changing the scheduler of disks that others use.

@@ -163,7 +163,7 @@ impl JobTarget {
         if bytes <= free {
             return Ok(());
         }
-        let (needed, free) = (super::in_mib(bytes), free >> 20);
+        let (needed, free) = (in_mib(bytes), free >> 20);
         let what = format!("--on {}: the job's files need {needed}, and {free} MiB are free", self.path.display());
         Err(Failure::Input(format!("{what}: expected a folder with more space, or a smaller size= in the job")))
     }
@@ -198,6 +198,11 @@ impl JobTarget {
         let depth = self.queue.as_ref()?.parent()?.join("device/queue_depth");
         fs::read_to_string(depth).ok()?.trim().parse().ok()
     }
+}
+
+/// An amount of data, as people say it.
+pub(super) fn in_mib(bytes: u64) -> String {
+    format!("{} MiB", bytes.div_ceil(1 << 20))
 }
 
 fn own_sys(number: u64) -> Option<PathBuf> {
