@@ -45,7 +45,7 @@ Examples:
   blksched experiment horror                        a published table beside ours, and why
   blksched list                                     elevators, disks and workloads
   blksched list deadline                            its kernels, mechanisms and knobs
-  blksched list hdd-7200                            a disk's data sheet: our model beside its source
+  blksched list nvme-ssd                            a disk's data sheet: our model beside its source
 
 Exit codes: 0 done; 1 something outside failed (a file, a server), or a claim of an experiment does not hold; 2 the \
 input was not understood. COLUMNS sets the length of lines [default: the terminal's, 120 in a pipe]; PAGER shows what \

@@ -4,6 +4,8 @@ use core::ops::AddAssign;
 
 use blksched::{Span, SubmitterId};
 
+use crate::Disk;
+
 /// Lengths of time by what the disk was doing.
 ///
 /// For one command at a time on an otherwise idle disk the parts add up to its latency exactly.
@@ -79,8 +81,15 @@ impl Ledger {
         self.accounts.iter().map(|(submitter, activity)| (*submitter, activity))
     }
 
+    /// The accounts of all members, of an array or below a stacked device.
+    pub(crate) fn of_all<'a>(members: impl Iterator<Item = &'a dyn Disk>) -> Ledger {
+        let mut sum = Ledger::default();
+        members.for_each(|member| sum.add(&member.ledger()));
+        sum
+    }
+
     /// Adds all accounts of another ledger.
-    pub(crate) fn add(&mut self, other: &Ledger) {
+    fn add(&mut self, other: &Ledger) {
         for (submitter, activity) in other.by_submitter() {
             self.charge(submitter, activity);
         }

@@ -108,8 +108,11 @@ pub(super) fn table(compared: &Compared) -> Table {
         names => format!("; not shown: {}", names.join(", ")),
     };
     table.note(format!("{runs}; -: too few I/Os to say{rest}"));
+    let in_flight = compared.stage.plan.jobs.iter().map(|job| job.depth).sum();
     // Of several disks each has a model of its own.
-    if let Some(tails) = tails::sentence(&compared.verdict.validation.model, base, &tails).filter(|_| !several) {
+    if let Some(tails) =
+        tails::sentence(&compared.verdict.validation.model, base, &tails, in_flight).filter(|_| !several)
+    {
         table.note(tails);
     }
     table

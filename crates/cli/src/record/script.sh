@@ -187,7 +187,7 @@ for event in $events; do
     echo 1 > "$tracer/events/block/$event/enable"
 done
 
-echo "recording $disks for $seconds s into $out; Ctrl-C ends that earlier, and what was recorded is kept" >&2
+echo "recording $disks for $seconds s into $out; Ctrl-C ends that earlier, and what was recorded is kept${1:+; then fio measures for $grid_minutes minutes a disk}" >&2
 recording | (
     trap '' INT TERM HUP
     gzip -1 > "$half"

@@ -357,9 +357,7 @@ impl Disk for Raid {
     }
 
     fn ledger(&self) -> Cow<'_, Ledger> {
-        let mut sum = Ledger::default();
-        self.members.iter().for_each(|member| sum.add(&member.disk.ledger()));
-        Cow::Owned(sum)
+        Cow::Owned(Ledger::of_all(self.members.iter().map(|member| &*member.disk)))
     }
 
     fn parts(&self) -> u32 {

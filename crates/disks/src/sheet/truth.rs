@@ -42,10 +42,11 @@ impl Truth {
         Some(format!("{} %", worst.div_ceil(10)))
     }
 
-    /// How far the model's 99th percentile of this I/O is off a measured drive's \[thousandths\]; `None` if it was
-    /// never compared.
-    pub fn p99_off(&self, of: TailOf) -> Option<u32> {
-        self.traces.iter().filter(|one| one.p99_of.contains(&of)).map(|one| one.error_permille).max()
+    /// How far the model's 99th percentile of this I/O, with so many in flight, is off a measured drive's
+    /// \[thousandths\]; `None` if it was never compared.
+    pub fn p99_off(&self, of: TailOf, in_flight: u32) -> Option<u32> {
+        let is_so = |one: &&Validated| one.p99_of.contains(&of) && one.in_flight.is_none_or(|most| in_flight <= most);
+        self.traces.iter().filter(is_so).map(|one| one.error_permille).max()
     }
 
     /// In one line: `off by up to 6 % from its data sheet (3 figures); response times never compared with a drive's`.

@@ -132,6 +132,8 @@ pub struct Validated {
     pub error_permille: u32,
     /// Of which I/O this is the error in the 99th percentile; empty if it is of something else.
     pub p99_of: Vec<TailOf>,
+    /// With at most so many I/Os in flight; `None` if it holds for any number.
+    pub in_flight: Option<u32>,
 }
 
 /// I/O of 4 KiB at random places whose 99th percentile was compared with a drive's.
@@ -162,7 +164,7 @@ impl TailOf {
     }
 }
 
-const KEYS: &[&str] = &["against", "error", "p99_of"];
+const KEYS: &[&str] = &["against", "error", "p99_of", "in_flight"];
 
 /// The tables `[[validated]]`.
 pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, Complaint> {
@@ -182,7 +184,11 @@ pub(super) fn validated(top: &Section<'_>) -> Result<Vec<Validated>, Complaint> 
             })
         };
         let p99_of = section.texts("p99_of")?.into_iter().map(tail).collect::<Result<_, _>>()?;
-        Ok(Validated { against: section.needs_text("against")?.value, error_permille, p99_of })
+        let in_flight = match section.has("in_flight") {
+            true => Some(section.count_within("in_flight", 1..=1_000_000)?),
+            false => None,
+        };
+        Ok(Validated { against: section.needs_text("against")?.value, error_permille, p99_of, in_flight })
     };
     top.sections("validated", KEYS)?.iter().map(one).collect()
 }

@@ -259,8 +259,8 @@ const PRESETS: [(&str, &str); 19] = [
     ("null", include_str!("../../presets/null.toml")),
 ];
 
-/// Names that stand for a class of disks, each for the drive of that class whose measurements its model comes nearest
-/// to (docs/disks.md, "The names without a drive").
+/// Names of classes of disks, each for one measured drive of its class (docs/disks.md, "The names without a drive",
+/// says why that one).
 const STANDING: [(&str, &str); 3] =
     [("hdd-7200", "hdd-dt01aca200"), ("sata-ssd", "sata-ssd-s4610"), ("nvme-ssd", "nvme-ssd-rocket4plus")];
 

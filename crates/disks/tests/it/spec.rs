@@ -71,7 +71,11 @@ fn a_validated_tail_names_what_it_is_of() {
     let spec = read("[\"reads\", \"writes beside reads\"]").unwrap();
     assert_eq!(spec.validated[0].p99_of, [TailOf::Reads, TailOf::WritesBesideReads]);
     let truth = blksched_disks::sheet::truth(&spec);
-    assert_eq!((truth.p99_off(TailOf::Reads), truth.p99_off(TailOf::Writes)), (Some(30), None));
+    assert_eq!((truth.p99_off(TailOf::Reads, 64), truth.p99_off(TailOf::Writes, 1)), (Some(30), None));
+    let shallow = read("[\"reads\"]\nin_flight = 32").unwrap();
+    let truth = blksched_disks::sheet::truth(&shallow);
+    assert_eq!([1, 32, 33].map(|in_flight| truth.p99_off(TailOf::Reads, in_flight)), [Some(30), Some(30), None]);
+    assert!(read("[\"reads\"]\nin_flight = 0").is_err());
     let wrong = read("[\"raeds\"]").unwrap_err().to_string();
     assert!(
         wrong.contains("\"raeds\" is no such I/O: expected one of reads, writes, ") && wrong.contains("`reads`"),

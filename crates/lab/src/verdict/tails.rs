@@ -35,8 +35,9 @@ impl TailFigure<'_> {
     }
 }
 
-/// In one line, what these percentiles rest on; `None` if there is none. Errors are means of I/O of 4 KiB at random.
-pub fn sentence(model: &Truth, base: &Measured, figures: &[TailFigure<'_>]) -> Option<String> {
+/// In one line, what these percentiles rest on; `None` if there is none. `in_flight` is how many I/Os all jobs keep
+/// in flight at most. Errors are means over loads of 4 KiB at random places.
+pub fn sentence(model: &Truth, base: &Measured, figures: &[TailFigure<'_>], in_flight: u32) -> Option<String> {
     let ios = |figure: &TailFigure<'_>| Some(figure.job.work(figure.work)?.ios.mean());
     let counts: Vec<f64> = figures.iter().filter_map(ios).collect();
     let least = counts.iter().copied().reduce(f64::min)?;
@@ -62,9 +63,9 @@ pub fn sentence(model: &Truth, base: &Measured, figures: &[TailFigure<'_>]) -> O
             (Work::Trim, _) => (None, "discards"),
             (Work::Sync, _) => (None, "syncs"),
         };
-        match of.and_then(|of| model.p99_off(of)) {
+        match of.and_then(|of| model.p99_off(of, in_flight)) {
             Some(permille) if shown.iter().all(|figure| figure.is_like_compared()) => {
-                held.push(format!("{words} {} % off", permille.div_ceil(10)));
+                held.push(format!("{words} ({} % off on average)", permille.div_ceil(10)));
             }
             Some(_) => never.push(format!("such {words}")),
             None => never.push(words.to_owned()),
@@ -72,8 +73,10 @@ pub fn sentence(model: &Truth, base: &Measured, figures: &[TailFigure<'_>]) -> O
     }
     let compared = match (held.is_empty(), never.is_empty()) {
         (true, _) => "never compared with a drive's".to_owned(),
-        (false, true) => format!("beside a drive's: {}", held.join(", ")),
-        (false, false) => format!("beside a drive's: {}; {} never compared", held.join(", "), never.join(", ")),
+        (false, true) => format!("compared with a measured drive's: {}", held.join(", ")),
+        (false, false) => {
+            format!("compared with a measured drive's: {}; never: {}", held.join(", "), never.join(", "))
+        }
     };
     Some(format!("p99 rests on {counted} I/Os a run; {compared}"))
 }

@@ -34,12 +34,14 @@ impl Validation {
 
     /// The same in one line, for those who want to know what to do.
     pub fn brief(&self) -> String {
-        let off = self.model.off().map(|off| format!(" The model is off by up to {off} from its data sheet."));
-        let drive = self
-            .model
-            .worst_against_a_drive()
-            .map(|off| format!(" The model is off by up to {off} from the drive that was measured."));
-        format!("{}{}{}", self.so_far, off.unwrap_or_default(), drive.unwrap_or_default())
+        let off = self.model.off().map(|off| format!("by up to {off} from its data sheet"));
+        let drive = self.model.worst_against_a_drive();
+        let drive = drive.map(|off| format!("by up to {off} from the drive that was measured"));
+        let both: Vec<String> = off.into_iter().chain(drive).collect();
+        match both.is_empty() {
+            true => self.so_far.clone(),
+            false => format!("{} The model is off {}.", self.so_far, both.join(", and ")),
+        }
     }
 
     /// How far predictions were right: on this very disk, if that is known, and on such disks.
