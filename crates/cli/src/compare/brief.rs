@@ -108,14 +108,16 @@ pub(super) fn table(compared: &Compared) -> Table {
         names => format!("; not shown: {}", names.join(", ")),
     };
     table.note(format!("{runs}; -: too few I/Os to say{rest}"));
-    let in_flight = compared.stage.plan.jobs.iter().map(|job| job.depth).sum();
     // Of several disks each has a model of its own.
-    if let Some(tails) =
-        tails::sentence(&compared.verdict.validation.model, base, &tails, in_flight).filter(|_| !several)
-    {
-        table.note(tails);
-    }
+    let rests_on = if several { None } else { rests_on(compared, &tails) };
+    rests_on.into_iter().for_each(|line| _ = table.note(line));
     table
+}
+
+/// What the 99th percentiles in the table rest on.
+fn rests_on(compared: &Compared, tails: &[TailFigure<'_>]) -> Option<String> {
+    let in_flight = compared.stage.plan.jobs.iter().map(|job| job.depth).sum();
+    tails::sentence(&compared.verdict.validation.model, &compared.measured[0], tails, in_flight)
 }
 
 /// The schedulers that have a column, and the names of those that have none: where nobody named them, the best of many
