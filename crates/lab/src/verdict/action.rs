@@ -4,7 +4,7 @@
 //! default: in each seed by the geometric mean of the ratios of the figures that count, with equal weight for each job;
 //! over the seeds by its mean with an interval. The best is proposed if it is at least 5 % better, the difference is
 //! significant (Holm over the candidates), and nothing forbids it: a bound of the goal that it does not keep, a job
-//! that stalls for more than a second and does not under the default, runs that fall into two modes, which no mean
+//! that stalls for more than a second and does not under the default, a figure that counts in two modes, which no mean
 //! represents, or a job that pays too much for it (`price.rs`). It is also not proposed if the default's runs fall into
 //! two modes and it is not better than the better of them. Settings of the default that do as much, within 3 %, are
 //! proposed before another scheduler: the smaller change. If a goal names jobs, stalls of the others are only a price.
@@ -149,7 +149,7 @@ pub fn candidates(
     let candidate = |(here, contrasts): (&Arc<Measured>, &Vec<Contrast>)| {
         let score = Paired::of_logarithms(&scores(&objectives, here, default))?;
         let (gains, costs) = both_sides(contrasts, default);
-        let (modes, harms) = (beside_modes(here, default), price::harms(contrasts, default, goal));
+        let (modes, harms) = (beside_modes(here, default, goal), price::harms(contrasts, default, goal));
         let default_modes = modes.len();
         let forbidden = forbidden(here, default, goal).into_iter().chain(modes).collect();
         let stalls = stalls(here, default, |row| !goal.protects(row));
@@ -204,18 +204,25 @@ pub fn misses(scheduler: &Measured, goal: &Goal) -> Vec<String> {
 pub fn forbidden(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
     let mut why = misses(here, goal);
     why.extend(stalls(here, default, |row| goal.protects(row)));
-    why.extend(two_modes(here).filter(is_waited_for).map(|(job, figure, modes)| modes_sentence(job, &figure, &modes)));
+    why.extend(modes_that_count(here, default, goal).map(|(job, figure, modes)| modes_sentence(job, &figure, &modes)));
     why
 }
 
-fn is_waited_for((job, ..): &(&JobMeasure, Figure, Modes)) -> bool {
-    job.role.0 != Role::Background
+/// The modes of the figures by which the goal judges: those of others are told, and no reason against a scheduler.
+fn modes_that_count<'a>(
+    measured: &'a Measured,
+    default: &Measured,
+    goal: &Goal,
+) -> impl Iterator<Item = (&'a JobMeasure, Figure, Modes)> {
+    let objectives: Vec<Figure> = goal.objectives(default).into_iter().flatten().collect();
+    let counts = move |figure: &Figure| objectives.iter().any(|objective| objective.is_about(figure));
+    modes(measured, counts).filter(|(job, ..)| job.role.0 != Role::Background)
 }
 
 /// The figures of which the default's runs fall into two modes, and this scheduler's are no better than the better one.
-fn beside_modes(here: &Measured, default: &Measured) -> Vec<String> {
+fn beside_modes(here: &Measured, default: &Measured, goal: &Goal) -> Vec<String> {
     let mut why = Vec::new();
-    for (job, figure, modes) in two_modes(default).filter(is_waited_for) {
+    for (job, figure, modes) in modes_that_count(default, default, goal) {
         let ours = figure.sample(here).map_or(f64::NAN, |sample| sample.mean());
         let is_better = match figure.what.higher_is_better() {
             true => ours > modes.high.1 * WORTH_IT,
@@ -257,9 +264,15 @@ fn stalls(here: &Measured, default: &Measured, concerns: impl Fn(usize) -> bool)
 }
 
 /// Jobs whose runs fall into two modes, by their bandwidth or by what they wait for, unless that ends in memory. All
-/// are reported, but a background job's modes do not count against a scheduler.
+/// are reported; against a scheduler count those of a figure by which the goal judges, unless its job is a background
+/// one.
 pub fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
-    measured.jobs.iter().enumerate().filter_map(|(row, job)| {
+    modes(measured, |_| true)
+}
+
+/// The first of each job's figures in two modes that is one of these.
+fn modes(measured: &Measured, is_one: impl Fn(&Figure) -> bool) -> impl Iterator<Item = (&JobMeasure, Figure, Modes)> {
+    measured.jobs.iter().enumerate().filter_map(move |(row, job)| {
         let figures = job.work.iter().map(|(work, _)| {
             let what = if *work == Work::Sync || job.role.0 == Role::Latency {
                 FigureKind::Mean
@@ -268,6 +281,7 @@ pub fn two_modes(measured: &Measured) -> impl Iterator<Item = (&JobMeasure, Figu
             };
             Figure { row: Some(row), work: Some(*work), what }
         });
+        let figures = figures.filter(&is_one);
         let mut modes = figures.filter_map(|figure| Some((job, figure, figure.sample(measured)?.modes()?)));
         let in_memory = |figure: &Figure, modes: &Modes| figure.what == FigureKind::Mean && modes.high.1 <= IN_MEMORY;
         modes.find(|(_, figure, modes)| !in_memory(figure, modes))

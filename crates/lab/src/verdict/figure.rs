@@ -43,6 +43,13 @@ pub struct Figure {
     pub what: FigureKind,
 }
 
+impl Figure {
+    /// Whether this says how the job and the work of the other figure fare, as the mean of all reads does of a job's.
+    pub fn is_about(&self, other: &Figure) -> bool {
+        (self.row.is_none() || self.row == other.row) && (self.work.is_none() || self.work == other.work)
+    }
+}
+
 impl FigureKind {
     /// Its base unit: ns, bytes per second, 1/s, or a plain ratio.
     pub fn unit(self) -> Quantity {

@@ -198,6 +198,26 @@ fn a_background_jobs_two_modes_are_told_and_no_reason_against_a_scheduler() {
 }
 
 #[test]
+fn two_modes_of_a_figure_that_does_not_count_are_told_and_no_reason_against_a_scheduler() {
+    let job = |reads: &[f64], writes: &[f64]| {
+        let mut job = reader("db", reads, 0.1e9);
+        job.work.extend(reader("db", writes, 0.1e9).work.into_iter().map(|(_, measure)| (Work::Write, measure)));
+        job
+    };
+    let torn = [5e6, 50e6, 5e6, 50e6, 5e6, 5e6];
+    let pair = || (scheduler("a", vec![job(&USUAL, &USUAL)]), scheduler("b", vec![job(&times(0.5), &torn)]));
+    let all = <[Measured; 2]>::from(pair()).map(Arc::new);
+    let told = crate::verdict::words::differences(&all, &contrasts(&all, 1)).sentences.join(" ");
+    assert!(told.contains("two modes: db's mean write latency is 5.00ms in 4 of 6, 50.0ms in 2"), "{told}");
+    let (base, here) = pair();
+    // It waits for reads, so that its writes do not count.
+    assert_eq!(verdict(base, here, None).0.as_deref(), Some("b"));
+    let (base, here) = pair();
+    let (chosen, said) = verdict(base, here, Some("db: mean read, db: mean write"));
+    assert_eq!(chosen, None, "{said}");
+}
+
+#[test]
 fn where_the_defaults_runs_fall_into_two_modes_the_better_of_them_counts() {
     let split = || scheduler("a", vec![reader("db", &[100e6, 10e6, 101e6, 10.1e6, 99e6, 9.9e6], 0.1e9)]);
     let with = |ns: f64| scheduler("b", vec![reader("db", &USUAL.map(|usual| usual * ns / 100e6), 0.1e9)]);
