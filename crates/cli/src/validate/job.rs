@@ -16,6 +16,10 @@ use crate::input::{text_of, text_of_file};
 /// Options about a job's place and its end, which are replaced.
 const REPLACED: [&str; 6] = ["directory", "opendir", "runtime", "timeout", "time_based", "write_iolog"];
 
+/// Options by which fio would write or run something else than the job: the simulator has none of it.
+const BESIDE: [&str; 6] =
+    ["write_bw_log", "write_lat_log", "write_iops_log", "write_hist_log", "exec_prerun", "exec_postrun"];
+
 /// Options about its files, which are replaced where all become one.
 const OF_FILES: [&str; 3] = ["filename", "filename_format", "nrfiles"];
 
@@ -45,7 +49,7 @@ impl JobPlace<'_> {
         Ok(match self {
             // Where the files are is known of the target.
             JobPlace::One(_) | JobPlace::Folder(_) if name == "fs" => None,
-            _ if REPLACED.contains(&name) => None,
+            _ if REPLACED.contains(&name) || BESIDE.contains(&name) => None,
             JobPlace::One(_) if is_of_files => None,
             JobPlace::Each(_) | JobPlace::AsNamed if name == "filename" => Some(self.files(value)?),
             JobPlace::Each(_) | JobPlace::AsNamed if is_of_files => None,
@@ -257,6 +261,16 @@ mod tests {
         assert!(format.contains("filename_format=.._victim.$jobnum\n"), "{format}");
         let Err(Failure::Input(why)) = text("[b]\nsize=1m\n[../x]\nsize=1m\nrw=write\n") else { panic!() };
         assert!(why.contains("job [../x]") && why.contains("expected a name without /"), "{why}");
+    }
+
+    #[test]
+    fn fio_writes_no_logs_and_runs_no_programs_of_the_users() {
+        let said = "[a]\nsize=1m\nrw=write\nwrite_bw_log=/srv/log\nwrite_lat_log\nwrite_hist_log=x\nlog_avg_msec=9\n\
+                    exec_prerun=touch /tmp/x\nexec_postrun=sync\n";
+        let text = job(said).text(JobPlace::Folder("/mnt/x"), Span::from_secs(1)).unwrap();
+        let expected = "[global]\ndirectory=/mnt/x\nruntime=1000000us\ntime_based=1\n\
+                        [a]\nsize=1m\nrw=write\nlog_avg_msec=9\n";
+        assert_eq!(text, expected);
     }
 
     #[test]
