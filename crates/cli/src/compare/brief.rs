@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use blksched_lab::Compared;
 use blksched_lab::runs::measured::{JobEnd, JobMeasure, Measured};
+use blksched_lab::verdict::action::Challenger;
 use blksched_lab::verdict::brief::{About, Advice, Brief};
 use blksched_lab::verdict::clones::{families, label};
 use blksched_lab::verdict::figure::{Figure, FigureKind};
@@ -120,14 +121,16 @@ fn rests_on(compared: &Compared, tails: &[TailFigure<'_>]) -> Option<String> {
     tails::sentence(&compared.verdict.validation.model, &compared.measured[0], tails, in_flight)
 }
 
-/// The schedulers that have a column, and the names of those that have none: where nobody named them, the best of many
-/// suffice.
+/// The schedulers that have a column, and the names of those that have none: where nobody named them, those suffice of
+/// which the answer speaks, and the best of the others.
 fn columns(compared: &Compared) -> (Vec<&Arc<Measured>>, Vec<String>) {
     let all = &compared.measured;
     if all.len() <= COLUMNS || !compared.comparison.elevators.is_empty() {
         return (all.iter().collect(), Vec::new());
     }
-    let best = compared.verdict.candidates.iter().map(|candidate| &candidate.scheduler).take(COLUMNS - 1);
+    let is_named = |candidate: &&Challenger| candidate.is_better() || candidate.is_late;
+    let (named, others): (Vec<_>, Vec<_>) = compared.verdict.candidates.iter().partition(is_named);
+    let best = named.into_iter().chain(others).map(|candidate| &candidate.scheduler);
     let best: Vec<&Arc<Measured>> = best.chain(all).take(COLUMNS - 1).collect();
     let has_one = |(nth, one): &(usize, &Arc<Measured>)| *nth == 0 || best.iter().any(|best| Arc::ptr_eq(best, one));
     let (shown, others): (Vec<_>, Vec<_>) = all.iter().enumerate().partition(has_one);
