@@ -30,7 +30,7 @@ const KERNELS: [&str; 8] = ["4.19", "5.10", "5.15", "6.1", "6.6", "6.12", "6.18"
 /// Built-in workloads without control groups: recordings of groups begin with 6.1.
 const LOADS: [&str; 6] = ["beside-a-backup", "scrub", "priorities", "pg-oltp", "interleaved", "mixed-nvme"];
 /// Spinning, flash with one queue, flash with many.
-const DISKS: [&str; 3] = ["hdd-7200-ideal", "sata-ssd-ideal", "nvme-ssd-ideal"];
+const DISKS: [&str; 3] = ["hdd-7200", "sata-ssd", "nvme-ssd"];
 
 /// Renews the figures of these schedulers, or of all, and the page.
 ///
