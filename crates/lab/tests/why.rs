@@ -138,3 +138,14 @@ fn where_the_drives_own_cache_is_the_cause_no_knob_of_the_scheduler_is_named() {
     blames(&found, "bulk", "the drive wrote out its cached writes", "app");
     assert!(!found.culprit.as_deref().unwrap_or_default().contains("decides"), "{:?}", found.culprit);
 }
+
+/// A log that waits for each of its flushes.
+const A_SYNCED_LOG: &str = "[log]\nrw=write\nbs=4k\nsize=1g\ndirect=1\nfsync=1\noffset=50%\n";
+
+#[test]
+fn a_flush_behind_deep_writes_waits_in_the_drive_and_not_before_the_scheduler() {
+    let found = explained(&jobs(&format!("{BESIDE_BULK}{A_SYNCED_LOG}"), "sata-ssd-ideal"), "mq-deadline", "2s");
+    let of_log = found.blame.rows.iter().filter(|(key, ..)| key.who == "log" && key.rule == "before its flush");
+    let legs: Vec<Leg> = of_log.map(|(key, ..)| key.leg).collect();
+    assert!(!legs.is_empty() && legs.iter().all(|leg| *leg == Leg::Drive), "{legs:?}");
+}

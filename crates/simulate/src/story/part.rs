@@ -143,14 +143,9 @@ impl Part {
     /// Where the I/O was.
     pub fn leg(self) -> Leg {
         match self {
-            Part::Cpu
-            | Part::Memory
-            | Part::Stacked
-            | Part::Plug
-            | Part::Slot(_)
-            | Part::Policy(..)
-            | Part::Max(_)
-            | Part::FlushWaits(_) => Leg::Before,
+            Part::Cpu | Part::Memory | Part::Stacked | Part::Plug | Part::Slot(_) | Part::Policy(..) | Part::Max(_) => {
+                Leg::Before
+            }
             Part::QueuePlug
             | Part::Behind(..)
             | Part::IdleFor(_)
@@ -158,7 +153,8 @@ impl Part {
             | Part::Idle
             | Part::Free
             | Part::Forgotten => Leg::Elevator,
-            Part::Drive(..) | Part::DriveCache(_) | Part::DriveItself => Leg::Drive,
+            // A flush passes the elevator: it waits in the disk.
+            Part::Drive(..) | Part::DriveCache(_) | Part::DriveItself | Part::FlushWaits(_) => Leg::Drive,
             Part::Overhead
             | Part::Seek
             | Part::Settle
