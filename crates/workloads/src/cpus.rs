@@ -13,6 +13,14 @@ impl CpuSet {
         cpu < 64 && self.0 >> cpu & 1 == 1
     }
 
+    /// Those of them that a control group leaves it; all of the group's if it has none of them, as in Linux.
+    pub(crate) fn within(self, group: CpuSet) -> CpuSet {
+        match self.0 & group.0 {
+            0 => group,
+            both => CpuSet(both),
+        }
+    }
+
     /// Parses `0-3,6`.
     pub(crate) fn parse(text: &str) -> Option<CpuSet> {
         let mut set = 0;

@@ -9,6 +9,7 @@
 //! disk.
 
 pub mod builtin;
+mod calls;
 mod cpus;
 mod disks;
 pub mod fio;
@@ -20,6 +21,7 @@ pub mod replay;
 mod source;
 
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
+pub use calls::{CallInterface, Calls};
 pub use cpus::CpuSet;
 pub use disks::{DiskPlace, DiskPlaces, is_device, whole_disk};
 pub use plan::{

@@ -268,6 +268,8 @@ impl JobOrder {
                 CpuPolicy::Shared => s.cpus.allowed,
                 CpuPolicy::Split => s.cpus.allowed.split(clone.number),
             },
+            nice: s.nice as i8,
+            calls: s.calls,
             disks,
             files: Some(files),
             begins: None,

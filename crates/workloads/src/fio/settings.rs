@@ -9,6 +9,7 @@ mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::calls::{CallInterface, Calls};
 use crate::cpus::CpuSet;
 use crate::fio::ddir::{Ddir, PerDdir};
 use crate::host::fs::FsMount;
@@ -157,6 +158,8 @@ pub(crate) struct Settings {
     pub runtime: Option<Span>,
     pub time_based: bool,
     pub engine: IoEngine,
+    /// Its system calls.
+    pub calls: Calls,
     pub iodepth: u64,
     pub direct: bool,
     pub invalidate: bool,
@@ -285,6 +288,7 @@ impl Default for Settings {
             runtime: None,
             time_based: false,
             engine: IoEngine::Synchronous,
+            calls: Calls { interface: CallInterface::Sync, ..Calls::default() },
             iodepth: 1,
             direct: false,
             invalidate: true,

@@ -5,6 +5,7 @@ use crate::common;
 use blksched::{Class, Dir, Priority};
 use blksched_workloads::fio::supported_options;
 use blksched_workloads::host::{Advice, Memory};
+use blksched_workloads::{CallInterface, Calls};
 use common::{DISK_SECTORS, ground, job, plan, run, run_job};
 
 const KIB: u64 = 1024;
@@ -974,4 +975,62 @@ fn option_cpus_allowed_policy_gives_each_process_one() {
     let job = job("size=4k numjobs=3 cpus_allowed=1,4 cpus_allowed_policy=split");
     let sets: Vec<u64> = plan(&job).jobs.iter().map(|job| job.cpus_allowed.0).collect();
     assert_eq!(sets, [1 << 1, 1 << 4, 1 << 1]);
+}
+
+fn calls(options: &str) -> Calls {
+    plan(&job(&format!("size=4k {options}"))).jobs[0].calls
+}
+
+#[test]
+fn engines_make_different_calls() {
+    let interface = |engine: &str| calls(&format!("ioengine={engine}")).interface;
+    assert_eq!(calls("").interface, CallInterface::Sync);
+    let all = [CallInterface::Sync, CallInterface::Aio, CallInterface::Uring];
+    assert_eq!(["psync", "libaio", "io_uring"].map(interface), all);
+}
+
+#[test]
+fn option_hipri_polls() {
+    assert!(calls("hipri").polls && !calls("hipri=0").polls);
+}
+
+#[test]
+fn option_registerfiles_and_blocks_are_told_apart() {
+    let both = ["registerfiles", "fixedbufs"].map(|option| {
+        let calls = calls(option);
+        (calls.registered_files, calls.fixed_buffers)
+    });
+    assert_eq!(both, [(true, false), (false, true)]);
+}
+
+#[test]
+fn option_fixedbufs_registers_blocks() {
+    assert!(calls("fixedbufs=1").fixed_buffers && !calls("").fixed_buffers);
+}
+
+#[test]
+fn option_sqthread_poll_has_a_thread_submit() {
+    assert!(calls("sqthread_poll").has_thread && !calls("sqthread_poll_cpu=3").has_thread);
+}
+
+#[test]
+fn option_sqthread_poll_cpu_says_where() {
+    assert_eq!(calls("sqthread_poll sqthread_poll_cpu=3").thread_cpu, Some(3));
+    let wrong = blksched_workloads::fio::JobFile::parse(&job("size=4k sqthread_poll_cpu=64"), "jobs");
+    assert!(wrong.is_err());
+}
+
+#[test]
+fn a_containers_processors_bound_those_of_its_jobs() {
+    let sets = |options: &str| {
+        let options = options.replace(';', "\n");
+        plan(&format!("[j]\nrw=read\nsize=4k\n{options}\n")).jobs[0].cpus_allowed.0
+    };
+    assert_eq!(sets("cgroup=web;cgroup_files=cpuset.cpus: 0-1"), 0b11);
+    let of_parent = "cgroup=web/a;cpus_allowed=1-2;cgroup_files=web/cpuset.cpus: 0-1 5";
+    assert_eq!(sets(of_parent), 0b10, "a parent's hold, too");
+    assert_eq!(sets("cgroup=web;cpus_allowed=4;cgroup_files=cpuset.cpus: 0-1"), 0b11, "none is left: the group's");
+    let wrong = "[j]\nsize=4k\ncgroup=a\ncgroup_files=cpuset.cpus: x\n";
+    let Err(errors) = blksched_workloads::fio::JobFile::parse(wrong, "jobs") else { panic!("x is no processor") };
+    assert!(errors.to_string().contains("processors from 0 to 63"), "{errors}");
 }

@@ -4,6 +4,7 @@
 use blksched::cgroup::files;
 
 use super::{Category, OptionEntry, OptionKind, supported_entry};
+use crate::cpus::CpuSet;
 use crate::fio::ddir::PerDdir;
 use crate::fio::settings::{ExitWhat, GroupFile, GroupFileWrite, Settings};
 use crate::fio::values::{Bare, ValueError, expected};
@@ -52,6 +53,13 @@ fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
 fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     for written in text.split(',') {
         let file = group_file(written, GroupFileWrite::Always)?;
+        if file.file == GroupFile::CPUS {
+            if CpuSet::parse(&file.text.replace(' ', ",")).is_none() {
+                return expected(format!("{}: processors from 0 to 63, as in 0-3 6", GroupFile::CPUS));
+            }
+            settings.ending.cgroup.files.push(file);
+            continue;
+        }
         if let Err(error) = files::parse(&file.file, &file.text) {
             return expected(error.to_string());
         }

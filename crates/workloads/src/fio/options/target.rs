@@ -1,6 +1,7 @@
 //! Options about the job itself and its engine.
 
 use super::{Category, OptionEntry, OptionKind, supported_entry};
+use crate::calls::CallInterface;
 use crate::fio::settings::{IoEngine, Settings};
 
 const ENGINES: &[&str] = &[
@@ -70,6 +71,11 @@ fn set_engine(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
         "sg" => IoEngine::SynchronousCommands,
         "io_uring_cmd" => IoEngine::AsynchronousCommands,
         _ => IoEngine::Asynchronous,
+    };
+    settings.calls.interface = match (settings.engine, word) {
+        (IoEngine::Synchronous | IoEngine::Mapped | IoEngine::SynchronousCommands, _) => CallInterface::Sync,
+        (_, "io_uring" | "io_uring_cmd") => CallInterface::Uring,
+        _ => CallInterface::Aio,
     };
     Ok(())
 }

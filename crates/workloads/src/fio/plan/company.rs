@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use blksched::{Group, GroupId, SubmitterId};
 
+use crate::cpus::CpuSet;
 use crate::fio::files::JobClone;
 use crate::fio::process::{EndsProcesses, FlowPlan, Script};
 use crate::fio::settings::{ExitWhat, GroupFile, GroupFileWrite};
@@ -35,9 +36,11 @@ pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut 
 
 /// Puts processes into their control groups; a parent comes before its children. The last weight given for a group
 /// applies, and the last text for each file.
+/// `cpuset.cpus` of a group holds for those below it, too.
 pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupPlan> {
     let mut groups: Vec<GroupPlan> = Vec::new();
-    for (clone, job) in clones.iter().zip(jobs) {
+    let mut sets: Vec<(GroupId, CpuSet)> = Vec::new();
+    for (clone, job) in clones.iter().zip(jobs.iter_mut()) {
         let said = &clone.job.settings.ending.cgroup;
         if let Some(name) = said.name.as_ref() {
             job.cgroup = number(&mut groups, name);
@@ -47,6 +50,11 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
         for GroupFile { group, file, text, when } in &said.files {
             let Some(name) = group.as_ref().or(said.name.as_ref()) else { continue };
             let of = number(&mut groups, name);
+            if file == GroupFile::CPUS {
+                sets.retain(|(known, _)| *known != of);
+                sets.extend(CpuSet::parse(&text.replace(' ', ",")).map(|set| (of, set)));
+                continue;
+            }
             let group = &mut groups[of.0 as usize - 1];
             let files = match when {
                 GroupFileWrite::Always => &mut group.files,
@@ -54,6 +62,14 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
             };
             files.retain(|(known, _)| known != file);
             files.push((file.clone(), text.clone()));
+        }
+    }
+    for job in jobs {
+        let mut above = job.cgroup;
+        while let Some(group) = (above.0 as usize).checked_sub(1).map(|at| &groups[at]) {
+            let set = sets.iter().find(|(of, _)| *of == above);
+            job.cpus_allowed = set.map_or(job.cpus_allowed, |(_, set)| job.cpus_allowed.within(*set));
+            above = group.parent;
         }
     }
     groups

@@ -36,6 +36,11 @@ pub(crate) struct GroupFile {
     pub when: GroupFileWrite,
 }
 
+impl GroupFile {
+    /// The file of a group that says where its processes may run: a container's `--cpuset-cpus`.
+    pub const CPUS: &str = "cpuset.cpus";
+}
+
 /// When something is written to a group's file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GroupFileWrite {
