@@ -77,19 +77,19 @@ impl Attached {
         if self == Attached::Nvme { cpus } else { 1 }
     }
 
-    /// Whether it may have several hardware queues, each with tags of its own.
+    /// Whether it may have several hardware queues, each with tags of its own (of SCSI hosts some have).
     pub fn has_hardware_queues(self) -> bool {
-        matches!(self, Attached::Nvme | Attached::Virtio)
+        matches!(self, Attached::Nvme | Attached::Virtio | Attached::Scsi)
     }
 
     /// The scheduler that the kernel chooses if nobody does: `none` with several hardware queues and for the loop
     /// driver, which asks for it (a null_blk with one queue, also [`Attached::Loop`], does not), else `mq-deadline`.
-    /// `queues`: their number, if it is known.
+    /// `queues`: their number, if it is known; 1 where they share their tags.
     pub fn default_scheduler(self, queues: Option<u32>) -> &'static str {
         match self {
             Attached::Loop => "none",
             Attached::Nvme if queues != Some(1) => "none",
-            Attached::Virtio if queues.is_some_and(|queues| queues > 1) => "none",
+            Attached::Virtio | Attached::Scsi if queues.is_some_and(|queues| queues > 1) => "none",
             _ => "mq-deadline",
         }
     }
@@ -139,7 +139,8 @@ mod tests {
         assert_eq!(default(Attached::Nvme), ["none", "mq-deadline", "none"]);
         assert_eq!(default(Attached::Virtio), ["mq-deadline", "mq-deadline", "none"]);
         assert_eq!(default(Attached::Loop), ["none"; 3]);
-        for kind in [Attached::Sata, Attached::Ide, Attached::Scsi, Attached::Usb, Attached::Sd] {
+        assert_eq!(default(Attached::Scsi), ["mq-deadline", "mq-deadline", "none"]);
+        for kind in [Attached::Sata, Attached::Ide, Attached::Usb, Attached::Sd] {
             assert_eq!(default(kind), ["mq-deadline"; 3], "{}", kind.word());
         }
     }

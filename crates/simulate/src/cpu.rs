@@ -7,6 +7,7 @@
 //!
 //! The world carries out the effects of completed work (`world/work.rs`).
 
+mod calls;
 mod cores;
 mod costs;
 mod fair;
@@ -14,6 +15,7 @@ mod locks;
 mod placement;
 mod preset;
 
+pub use calls::{CallCosts, CompletesOn, UringCosts};
 pub(crate) use cores::{Cores, Cost, Rank, WorkProgress};
 pub use costs::{CpuCosts, DispatchIn, FairClass, LockScope, SchedulerCosts, Schedules, TaskOrder};
 pub use locks::LockReport;

@@ -36,6 +36,8 @@ pub struct Surroundings {
     /// `None`: NVMe has as many as processors, which share what tags there are, virtio one. Only where I/O costs the
     /// processors something.
     pub hardware_queues: Option<u32>,
+    /// Whether they share the host's tags, as some SCSI hosts' do (`host_tagset`).
+    pub shares_tags: bool,
     /// Which task runs first among those that a completion wakes.
     pub odds: RaceOdds,
     /// When processes begin.
@@ -86,7 +88,7 @@ impl Surroundings {
     /// The scheduler's costs, and the disk's hardware queues, on these processors.
     pub(crate) fn on_cpus(&self, cpus: &HostCpus, elevator: &Choice, attached: Attached) -> (SchedulerCosts, u32) {
         let hardware_queues = self.attached.unwrap_or(attached).hardware_queues(cpus.cpus);
-        let hardware_queues = self.own_queues(attached).unwrap_or(hardware_queues);
+        let hardware_queues = self.several_queues(attached).unwrap_or(hardware_queues);
         (cpus.costs.of(elevator.entry.name), hardware_queues)
     }
 
@@ -107,6 +109,12 @@ impl Surroundings {
 
     /// The number of hardware queues that have tags and submission queues of their own; `None` if they share them.
     pub(crate) fn own_queues(&self, attached: Attached) -> Option<u32> {
+        let shares = self.shares_tags && self.attached.unwrap_or(attached) == Attached::Scsi;
+        self.several_queues(attached).filter(|_| !shares)
+    }
+
+    /// The number of hardware queues, if it was said.
+    pub(crate) fn several_queues(&self, attached: Attached) -> Option<u32> {
         let may_have = self.attached.unwrap_or(attached).has_hardware_queues() && self.cpus.is_some();
         self.hardware_queues.filter(|_| may_have)
     }

@@ -239,6 +239,7 @@ impl Trial {
             let places = place(cpus.cpus as usize, &allowed, self.seed);
             let (scheduler, queues) = self.surroundings.on_cpus(&cpus, &self.elevator, spec.attached);
             world = world.with_cpus(&cpus, scheduler, queues, &places);
+            world = world.with_tasks(plan.jobs.iter().map(|job| (job.calls, job.nice)));
             for other in &self.beside.disks {
                 let (scheduler, queues) = other.surroundings.on_cpus(&cpus, &other.elevator, other.disk.attached);
                 world = world.with_scheduler_of_disk(scheduler, queues);

@@ -47,7 +47,7 @@ impl Trial {
             queues: is_mq.then(|| {
                 let tags = attached.tags(facts.depth);
                 let tags = self.surroundings.depth.map_or(tags, |depth| tags.min(depth));
-                let queues = self.surroundings.own_queues(attached);
+                let queues = self.surroundings.several_queues(attached);
                 (queues.unwrap_or_else(|| attached.hardware_queues(cpus.max(1))), tags)
             }),
             nr_requests: slots.nr_requests(),

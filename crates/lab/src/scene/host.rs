@@ -2,8 +2,9 @@
 
 use blksched::Sector;
 use blksched::tunables::Tunables;
+use blksched_disks::{Attached, DiskSpec};
 use blksched_simulate::RaceOdds;
-use blksched_simulate::cpu::{CPU_PRESETS, CpuPreset, DispatchIn, HostCpus};
+use blksched_simulate::cpu::{CPU_PRESETS, CompletesOn, CpuPreset, DispatchIn, HostCpus};
 use blksched_text::nearest;
 use blksched_workloads::host::{DeviceLimits, HostKnobs, PAGE_BYTES};
 use blksched_workloads::{DiskPlace, DiskPlaces};
@@ -30,6 +31,8 @@ pub struct HostSettings {
     /// How many hardware queues an NVMe drive or a virtual disk has, each with its own tags; `None` for those of an
     /// NVMe drive that share them, and for a virtual disk with one.
     pub hardware_queues: Option<u32>,
+    /// Whether a SCSI host's queues share its tags (`host_tagset`).
+    pub shares_tags: bool,
     /// Which task runs first among those that a completion wakes.
     pub odds: RaceOdds,
 }
@@ -77,13 +80,76 @@ impl Default for HostSettings {
             cpu_counts: Vec::new(),
             cpu: Some(CpuPreset::usual()),
             hardware_queues: None,
+            shares_tags: false,
             odds: RaceOdds::default(),
         }
     }
 }
 
 /// Settings of the processors.
-const OWN: [&str; 6] = ["cpus", "cpu", "dispatch", "nr_hw_queues", RaceOdds::NAMES[0], RaceOdds::NAMES[1]];
+const OWN: [&str; 9] = [
+    "cpus",
+    "cpu",
+    "dispatch",
+    "nr_hw_queues",
+    "host_tagset",
+    "rq_affinity",
+    "irq_cpu",
+    RaceOdds::NAMES[0],
+    RaceOdds::NAMES[1],
+];
+
+/// Settings that are nothing without processors.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfProcessors {
+    dispatch: Option<DispatchIn>,
+    rq_affinity: Option<u32>,
+    irq_cpu: Option<u32>,
+}
+
+impl OfProcessors {
+    /// Puts them into the host's costs.
+    ///
+    /// # Errors
+    /// If there are none, or not that many.
+    fn settle(self, host: &mut HostSettings) -> Result<(), WordError> {
+        let OfProcessors { dispatch, rq_affinity, irq_cpu } = self;
+        let said = [
+            (host.hardware_queues.is_some(), "nr_hw_queues"),
+            (dispatch.is_some(), "dispatch"),
+            (rq_affinity.is_some(), "rq_affinity"),
+            (irq_cpu.is_some(), "irq_cpu"),
+        ];
+        let cpus = host.cpus;
+        let Some(preset) = &mut host.cpu else {
+            let Some((_, name)) = said.into_iter().find(|(is_said, _)| *is_said) else { return Ok(()) };
+            let message =
+                format!("{name} needs processors, and cpu=off has none: expected a preset of cpu, or neither");
+            return Err(WordError::new(Expected::Value, "off", message));
+        };
+        if let Some(irq) = irq_cpu.filter(|irq| *irq >= cpus) {
+            let message =
+                format!("`{irq}` is not a value of irq_cpu: expected one of the processors 0 to {}", cpus - 1);
+            return Err(WordError::new(Expected::Value, &irq.to_string(), message));
+        }
+        if host.shares_tags && host.hardware_queues.is_none() {
+            let message = "host_tagset says what several hardware queues share: expected nr_hw_queues=N, too";
+            return Err(WordError::new(Expected::Value, "1", message.to_owned()));
+        }
+        preset.costs.dispatch = dispatch.unwrap_or(preset.costs.dispatch);
+        preset.costs.completes = match (rq_affinity, irq_cpu) {
+            (None, None) | (Some(2), _) => CompletesOn::Submitter,
+            (_, irq) => CompletesOn::Interrupted(irq.unwrap_or(0)),
+        };
+        Ok(())
+    }
+}
+
+/// A number up to `most`.
+fn up_to(name: &str, value: &str, most: u32) -> Result<u32, String> {
+    let number = value.parse().ok().filter(|number| *number <= most);
+    number.ok_or_else(|| format!("`{value}` is not a value of {name}: expected a number from 0 to {most}"))
+}
 
 /// Whether a value of `cpus` names several numbers.
 fn is_several(text: &str) -> bool {
@@ -117,7 +183,7 @@ impl HostSettings {
     /// The word that was not understood, what was expected, and the nearest.
     pub fn parse(text: &str, read: ReadText<'_>) -> Result<HostSettings, WordError> {
         let mut host = HostSettings::default();
-        let mut dispatch = None;
+        let mut own = OfProcessors::default();
         for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
             let (name, value) = part.split_once('=').unwrap_or((part, ""));
             let wrong = |message| WordError::new(Expected::Value, value.trim(), message);
@@ -134,7 +200,8 @@ impl HostSettings {
                 }
                 ("dispatch", value) => {
                     let words = DispatchIn::WORDS.map(|(word, _)| word);
-                    dispatch = Some(DispatchIn::parse(value).map_err(|why| wrong(why).near(nearest(value, words)))?);
+                    own.dispatch =
+                        Some(DispatchIn::parse(value).map_err(|why| wrong(why).near(nearest(value, words)))?);
                 }
                 ("nr_hw_queues", value) => {
                     let most = HostCpus::MOST;
@@ -143,6 +210,9 @@ impl HostSettings {
                         || format!("`{value}` is not a value of nr_hw_queues: expected a number from 1 to {most}");
                     host.hardware_queues = Some(count.ok_or_else(|| wrong(message()))?);
                 }
+                ("host_tagset", value) => host.shares_tags = up_to("host_tagset", value, 1).map_err(wrong)? == 1,
+                ("rq_affinity", value) => own.rq_affinity = Some(up_to("rq_affinity", value, 2).map_err(wrong)?),
+                ("irq_cpu", value) => own.irq_cpu = Some(up_to("irq_cpu", value, HostCpus::MOST - 1).map_err(wrong)?),
                 (name, value) if name.contains(':') => host.of_disk(name, value)?,
                 (name, value) if host.odds.set(name, value).map_err(wrong)? => {}
                 (name, value) => {
@@ -156,15 +226,7 @@ impl HostSettings {
                 }
             }
         }
-        if host.hardware_queues.is_some() && host.cpu.is_none() {
-            let message = "nr_hw_queues needs processors, and cpu=off has none: expected a preset of cpu, or neither";
-            return Err(WordError::new(Expected::Value, "off", message.to_owned()));
-        }
-        if let Some(dispatch) = dispatch {
-            let message = || "dispatch needs processors, and cpu=off has none: expected a preset of cpu, or neither";
-            let preset = host.cpu.as_mut().ok_or_else(|| WordError::new(Expected::Value, "off", message()))?;
-            preset.costs.dispatch = dispatch;
-        }
+        own.settle(&mut host)?;
         Ok(host)
     }
 
@@ -227,6 +289,13 @@ impl HostSettings {
         self.cpu.as_ref().map(|preset| HostCpus { cpus: self.cpus, costs: preset.costs })
     }
 
+    /// How many hardware queues of such a disk have tags of their own, if it is known: one of them where they share the
+    /// host's, as only SCSI hosts' do.
+    pub fn queues_with_tags(&self, attached: Option<Attached>, disk: &DiskSpec) -> Option<u32> {
+        let shares = self.shares_tags && attached.unwrap_or(disk.attached) == Attached::Scsi;
+        self.hardware_queues.map(|queues| if shares { 1 } else { queues })
+    }
+
     /// The name of the processor costs.
     pub fn cpu_name(&self) -> &str {
         self.cpu.as_ref().map_or("off", |preset| &preset.name)
@@ -277,6 +346,13 @@ mod tests {
         assert_eq!(dispatch(""), Some(DispatchIn::Charged));
         assert_eq!(dispatch("dispatch=worker,cpu=epyc-6.18"), Some(DispatchIn::Worker), "whatever the order");
         assert_eq!(dispatch("cpu=icpe-10core"), Some(DispatchIn::Submitter));
+        let completes = |text: &str| parse(text).unwrap().cpu.map(|preset| preset.costs.completes);
+        assert_eq!(
+            (completes(""), completes("rq_affinity=2,irq_cpu=3")),
+            (Some(CompletesOn::Submitter), completes(""))
+        );
+        assert_eq!(completes("irq_cpu=3"), Some(CompletesOn::Interrupted(3)), "rq_affinity is 1 by default");
+        assert_eq!(completes("rq_affinity=0"), Some(CompletesOn::Interrupted(0)));
         assert_eq!(HostSettings::default().processors().unwrap().cpus, HostCpus::USUAL);
     }
 
@@ -313,6 +389,10 @@ mod tests {
         assert!(error("nr_hw_queues=65").contains("expected a number from 1 to 64"));
         assert!(error("nr_hw_queues=4,cpu=off").contains("needs processors"));
         assert!(error("cpu=off,dispatch=worker").contains("dispatch needs processors"));
+        assert!(error("rq_affinity=3").contains("expected a number from 0 to 2"));
+        assert!(error("rq_afinity=2").contains("did you mean `rq_affinity`?"));
+        assert!(error("cpus=4,irq_cpu=4").contains("expected one of the processors 0 to 3"));
+        assert!(error("host_tagset=1").contains("expected nr_hw_queues=N, too"));
         assert!(error("dispatch=worcker").contains("expected charged, submitter or worker"));
         assert!(error("sdb:max_byte=1m").contains("did you mean `max_bytes`?"), "{}", error("sdb:max_byte=1m"));
         assert!(error("sdb:dirty_bytes=1m").contains("is not a setting of one disk (sdb)"));

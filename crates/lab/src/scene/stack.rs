@@ -47,7 +47,7 @@ impl OtherStage {
     pub(super) fn of(leaf: DiskBelow, place: u16, scene: &Scene, files: &dyn Files) -> Result<OtherStage, Error> {
         let DiskBelow { name, top, first, found } = leaf;
         let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found;
-        let queues = scene.host.hardware_queues;
+        let queues = scene.host.queues_with_tags(attached, &disk);
         Ok(OtherStage {
             name,
             place,

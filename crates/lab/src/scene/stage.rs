@@ -123,8 +123,8 @@ impl Stage {
         }
         for other in &mut self.among.others {
             let named = elevators[usize::from(other.place)].first();
-            other.contender =
-                disks::scheduler_of(named, other.attached, &other.disk, scene.host.hardware_queues, catalogue)?;
+            let queues = scene.host.queues_with_tags(other.attached, &other.disk);
+            other.contender = disks::scheduler_of(named, other.attached, &other.disk, queues, catalogue)?;
             other.is_named = named.is_some();
         }
         self.among.elevators = Some(elevators.into_iter().nth(varied).unwrap_or_default());
@@ -133,7 +133,8 @@ impl Stage {
 
     /// Another disk of the run becomes the one whose schedulers are compared.
     fn turn_to(&mut self, other: usize, scene: &Scene, catalogue: &Catalogue) -> Result<(), Error> {
-        let contender = disks::scheduler_of(None, self.attached, &self.disk, scene.host.hardware_queues, catalogue)?;
+        let queues = scene.host.queues_with_tags(self.attached, &self.disk);
+        let contender = disks::scheduler_of(None, self.attached, &self.disk, queues, catalogue)?;
         let there = self.among.others.remove(other);
         let here = OtherStage {
             name: core::mem::replace(&mut self.among.name, there.name),
@@ -165,8 +166,9 @@ impl Stage {
     pub fn kernel_default(&self, scene: &Scene) -> &'static str {
         let recorded = self.workload.machine.as_ref().and_then(|device| device.word("scheduler"));
         let known = recorded.and_then(|name| PRESENT.into_iter().find(|known| *known == name));
-        let queues = scene.host.hardware_queues;
-        known.unwrap_or_else(|| kernel_default_of(scene.attached.or(self.attached), &self.disk, queues))
+        let attached = scene.attached.or(self.attached);
+        let queues = scene.host.queues_with_tags(attached, &self.disk);
+        known.unwrap_or_else(|| kernel_default_of(attached, &self.disk, queues))
     }
 
     /// A scheduler, `name[:knob=value]` or with controllers, of the kernel on which a trace was recorded, if it says on
@@ -376,7 +378,7 @@ impl Stage {
         let others = scene.host.hardware_queues.filter(|_| !kind.has_hardware_queues());
         let others = others.map(|_| {
             format!(
-                "--host nr_hw_queues changes nothing: {} is attached by {}, not nvme or virtio",
+                "--host nr_hw_queues changes nothing: {} is attached by {}, not nvme, virtio or scsi",
                 self.disk.name,
                 kind.word()
             )
@@ -455,6 +457,7 @@ impl Stage {
             host: self.among.memory(scene.host.memory),
             cpus: scene.host.processors(),
             hardware_queues: scene.host.hardware_queues,
+            shares_tags: scene.host.shares_tags,
             odds: scene.host.odds,
             starts: scene.starts,
             ..Surroundings::default()
@@ -481,6 +484,7 @@ impl Stage {
             host: own.host,
             cpus: own.cpus,
             hardware_queues: own.hardware_queues,
+            shares_tags: own.shares_tags,
             odds: own.odds,
             starts: own.starts,
             ..Surroundings::default()

@@ -127,6 +127,11 @@ impl<W: Copy> Cores<W> {
         self.locks.push(Locks::new(scope, hardware_queues, self.cores.len() as u32, costs.handover));
     }
 
+    /// A process's weight where processes take turns by consumed time.
+    pub(crate) fn set_nice(&mut self, task: usize, nice: i8) {
+        self.tasks[task].set_nice(nice);
+    }
+
     /// Their number.
     pub(crate) fn len(&self) -> usize {
         self.cores.len()

@@ -2,6 +2,8 @@
 
 use blksched::Span;
 
+use super::calls::{CallCosts, CompletesOn, UringCosts};
+
 /// Processor time of the steps that an I/O takes through a blk-mq kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuCosts {
@@ -28,8 +30,14 @@ pub struct CpuCosts {
     pub worker_request: Span,
     /// Who dispatches a request that was not plugged.
     pub dispatch: DispatchIn,
+    /// Which processor handles a completion.
+    pub completes: CompletesOn,
     /// A lock and the data that it guards move here from another processor.
     pub handover: Span,
+    /// What io_uring's calls take; `None` where they were not measured, and then they take what all others do.
+    pub uring: Option<UringCosts>,
+    /// What a call for each I/O takes (psync), likewise.
+    pub sync: Option<CallCosts>,
     /// mq-deadline.
     pub mq_deadline: SchedulerCosts,
     /// Kyber.
@@ -160,6 +168,9 @@ impl CpuCosts {
             worker: of(self.worker),
             worker_request: of(self.worker_request),
             handover: of(self.handover),
+            uring: self.uring.map(|uring| uring.scaled(of)),
+            sync: self.sync.map(|CallCosts { submit, reap }| CallCosts { submit: of(submit), reap: of(reap) }),
+            completes: self.completes,
             dispatch: self.dispatch,
             turns: self.turns,
             mq_deadline: of_scheduler(self.mq_deadline),
@@ -182,6 +193,7 @@ impl CpuCosts {
             ("… for each request, where it is a task of its own".to_owned(), self.worker_request),
             ("what a lock guards, moved from another processor".to_owned(), self.handover),
         ];
+        rows.extend(self.rows_of_calls());
         for (name, costs) in [("mq-deadline", self.mq_deadline), ("kyber", self.kyber), ("bfq", self.bfq)] {
             rows.push((format!("{name}, to the device, in its lock"), costs.submit));
             rows.push((format!("{name}, to the device, outside"), costs.open));

@@ -3,7 +3,8 @@
 //! **Rule** A process runs until it sleeps or its slice is over. Then the one that has had the least time is next,
 //! among equals the one that has waited longest. Whatever the processor does while a process is on it is that process's
 //! time, interrupts too. A process that slept is not given more for it than half a period. One that wakes takes the
-//! processor from one that has had more by the wake-up granularity.
+//! processor from one that has had more by the wake-up granularity. Each step of `nice` makes its time count a quarter
+//! more (scheduler/sched-nice-design: some tenth of a processor a step); slices are not weighted.
 //! **Origin** Linux' documentation, scheduler/sched-design-CFS (kernels until 6.5). Interrupts are what makes the times
 //! of equal processes differ, and with them the waits: ICPE'24's 256 processes on one processor have a p99 of 1.8 times
 //! the mean, where taking turns in order of arrival would give all the same wait.
@@ -22,13 +23,22 @@ const SLICES: u64 = 8;
 #[derive(Clone, Debug)]
 pub(super) struct FairTask<W> {
     pub(super) works: VecDeque<W>,
-    /// What it has had of its processor.
+    /// What it has had of its processor, by its weight.
     consumed: Span,
+    /// What a second of its processor counts for it, in thousandths: the higher its `nice`, the more.
+    counts: u64,
 }
 
 impl<W> Default for FairTask<W> {
     fn default() -> FairTask<W> {
-        FairTask { works: VecDeque::new(), consumed: Span::ZERO }
+        FairTask { works: VecDeque::new(), consumed: Span::ZERO, counts: 1000 }
+    }
+}
+
+impl<W> FairTask<W> {
+    /// Gives it a quarter more or less for each step of `nice`.
+    pub(super) fn set_nice(&mut self, nice: i8) {
+        self.counts = (1000.0 * 1.25_f64.powi(i32::from(nice))).round() as u64;
     }
 }
 
@@ -55,8 +65,8 @@ impl RunQueue {
     /// The processor has worked for this long.
     pub(super) fn charge<W>(&mut self, tasks: &mut [FairTask<W>], time: Span) {
         let Some((current, _)) = self.current else { return };
-        let consumed = &mut tasks[current as usize].consumed;
-        *consumed += time;
+        let FairTask { consumed, counts, .. } = &mut tasks[current as usize];
+        *consumed += if *counts == 1000 { time } else { time * *counts / 1000 };
         // It grows also while one process keeps the processor: who slept all the while is given no more than the rule.
         let least = self.waiting.peek().map_or(*consumed, |Reverse((had, ..))| (*consumed).min(*had));
         self.least = self.least.max(least);

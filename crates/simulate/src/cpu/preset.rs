@@ -6,6 +6,7 @@ use blksched::Span;
 use blksched_text::did_you_mean;
 use toml::de::DeTable;
 
+use super::calls::{CallCosts, CompletesOn, UringCosts};
 use super::costs::{CpuCosts, DispatchIn, FairClass, LockScope, SchedulerCosts, Schedules, TaskOrder};
 use crate::experiment::reader::{ExperimentError, Section, Source, TextRange};
 
@@ -56,6 +57,16 @@ const MORE_SPANS: [&str; 7] = [
     "kyber.open",
     "bfq.open",
 ];
+/// What io_uring's calls take, and those of one call for each I/O: each of the two whole, or left out.
+const URING: [&str; 6] = [
+    "io_uring.submit",
+    "io_uring.reap",
+    "io_uring.registerfiles",
+    "io_uring.fixedbufs",
+    "io_uring.iopoll",
+    "io_uring.sqpoll",
+];
+const SYNC: [&str; 2] = ["psync.submit", "psync.reap"];
 /// How often a lock is taken; 1 if a file leaves it out.
 const ACQUISITIONS: [&str; 3] = ["mq-deadline.acquisitions", "kyber.acquisitions", "bfq.acquisitions"];
 /// Who runs first; if a file leaves them out, work is done as it arrives.
@@ -71,7 +82,8 @@ const MOST_ACQUISITIONS: u32 = 8;
 
 /// Every key but `description` and `kernel`.
 fn keys() -> impl Iterator<Item = &'static str> {
-    SPANS.into_iter().chain(MORE_SPANS).chain(FAIR).chain(ACQUISITIONS).chain(LOCKS).chain(["worker.dispatch"])
+    let spans = SPANS.into_iter().chain(MORE_SPANS).chain(URING).chain(SYNC).chain(FAIR);
+    spans.chain(ACQUISITIONS).chain(LOCKS).chain(["worker.dispatch"])
 }
 
 /// What a file says, by key.
@@ -146,6 +158,21 @@ impl<'a> Read<'a> {
         Ok(())
     }
 
+    /// All costs of an interface; `None` if the file has none of them.
+    ///
+    /// # Errors
+    /// The first key that is missing beside others.
+    fn whole<const N: usize>(&self, keys: [&'static str; N]) -> Result<Option<[Span; N]>, &'static str> {
+        if !keys.iter().any(|key| self.spans.contains_key(key)) {
+            return Ok(None);
+        }
+        let mut all = [Span::ZERO; N];
+        for (span, key) in all.iter_mut().zip(keys) {
+            *span = self.spans.get(key).copied().ok_or(key)?;
+        }
+        Ok(Some(all))
+    }
+
     /// All of it.
     ///
     /// # Errors
@@ -168,6 +195,15 @@ impl<'a> Read<'a> {
             false => TaskOrder::Arrival,
         };
         Ok(CpuCosts {
+            uring: self.whole(URING)?.map(|[submit, reap, registered, fixed, poll, ring]| UringCosts {
+                calls: CallCosts { submit, reap },
+                registered,
+                fixed,
+                poll,
+                ring,
+            }),
+            sync: self.whole(SYNC)?.map(|[submit, reap]| CallCosts { submit, reap }),
+            completes: CompletesOn::default(),
             submit: cost("process.submit")?,
             reap: cost("process.reap")?,
             switch: cost("process.switch")?,

@@ -4,8 +4,8 @@
 //! command after the other, round robin from the queues that have any, so a queue with one command does not wait behind
 //! another's thousand. It fetches no more than it can hold.
 //! **Origin** NVM Express base specification, 3.4.4 "Command Arbitration": round robin, which every controller has;
-//! with an arbitration burst of one (ASSUMED: no drive's own value is known). Weighted round robin is optional, and is
-//! not modelled.
+//! with an arbitration burst of one (ASSUMED: no drive's own value is known). Weighted round robin is optional; Linux'
+//! driver enables round robin whatever a controller offers (MEMORY), so no drive weighs its queues there.
 
 use std::collections::VecDeque;
 

@@ -4,10 +4,12 @@
 use blksched::author::RequestId;
 use blksched::{Bio, Instant, Listener, Outcome, Span, SubmitterId};
 
+use blksched_workloads::{CallInterface, Calls};
+
 use super::mail::Letter;
 use super::{Observer, World};
 use crate::cpu::{
-    Cores, Cost, CpuCosts, CpuReport, DispatchIn, HostCpus, Rank, SchedulerCosts, Schedules, WorkProgress,
+    CallCosts, Cores, Cost, CpuCosts, CpuReport, DispatchIn, HostCpus, Rank, SchedulerCosts, Schedules, WorkProgress,
 };
 use crate::disk_number::DiskNumber;
 use crate::story::{Happening, IoId};
@@ -62,6 +64,8 @@ pub(super) struct Labour {
     owners: Vec<Vec<Option<u32>>>,
     /// What waking a process costs each processor.
     wakes: Vec<Span>,
+    /// Of each disk, the processor that handles completions for a submitter on each.
+    completing: Vec<Vec<u32>>,
     /// Submitted bios that have not reached the queue, by the world's name for them.
     bios: Vec<Bio>,
     /// Whether the worker of each processor has been called and has not run yet.
@@ -83,6 +87,12 @@ struct WorkingProcess {
     disk: DiskNumber,
     /// It has slept and an interrupt has woken it, but it has not acted yet.
     is_woken: bool,
+    /// What its calls take.
+    calls: CallCosts,
+    /// It polls for its completions: nothing interrupts, and it does not sleep.
+    polls: bool,
+    /// The processor of the thread that submits for it.
+    thread: Option<u32>,
 }
 
 /// A task that submits more than this many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
@@ -92,13 +102,14 @@ impl Labour {
     /// `places` is the processor of each source, in the order of `submitters`, the sources' submitters.
     pub(super) fn new(
         cores: Cores<CpuWork>,
-        (costs, scheduler): (CpuCosts, SchedulerCosts),
+        (costs, scheduler, hardware_queues): (CpuCosts, SchedulerCosts, u32),
         places: &[u32],
         submitters: impl Iterator<Item = SubmitterId>,
     ) -> Labour {
         let mut sources: Vec<(SubmitterId, u32)> = submitters.zip(0..).collect();
         sources.sort();
-        let process = |&cpu: &u32| WorkingProcess { cpu, ..WorkingProcess::default() };
+        let calls = costs.of_calls(Calls::default());
+        let process = |&cpu: &u32| WorkingProcess { cpu, calls, ..WorkingProcess::default() };
         let sharing = |cpu: usize| places.iter().filter(|&&place| place as usize == cpu).count() as u32;
         let wakes = (0..cores.len()).map(|cpu| costs.wake_among(sharing(cpu))).collect();
         Labour {
@@ -108,6 +119,7 @@ impl Labour {
             sources,
             owners: vec![Vec::new()],
             wakes,
+            completing: vec![costs.completes.by_submitter(cores.len() as u32, hardware_queues)],
             bios: Vec::new(),
             called: vec![false; cores.len()],
             started: 0,
@@ -170,8 +182,8 @@ impl Labour {
         let worker_of = |cpu: u32| (cpu as usize, Rank::Task(self.processes.len() as u32 + cpu));
         let source = match *work {
             CpuWork::Complete { disk, rq, .. } => {
-                let (cpu, wake) = self.wakes_owner(disk, rq);
-                let (open, locked) = (self.costs.interrupt + wake, self.schedulers[disk.index()].complete);
+                let (cpu, interrupt) = self.wakes_owner(disk, rq);
+                let (open, locked) = (interrupt, self.schedulers[disk.index()].complete);
                 let cost = Cost { open, locked, lock: disk, ..Cost::default() };
                 return (cpu, Rank::Interrupt, cost);
             }
@@ -187,33 +199,46 @@ impl Labour {
         };
         let process = &mut self.processes[source];
         // A process that was waiting needs a context switch.
-        let switched = if process.working == 0 { self.cores.switch_of(process.cpu as usize) } else { Span::ZERO };
+        let sleeps = process.working == 0 && !process.polls;
+        let switched = if sleeps { self.cores.switch_of(process.cpu as usize) } else { Span::ZERO };
         let lock = process.disk;
         let scheduler = &self.schedulers[lock.index()];
         let cost = match work {
             CpuWork::Submit { waits, .. } => {
                 process.burst += 1;
                 let rest = if *waits { burst_ends(process, costs, scheduler) } else { Cost::default() };
-                submitting(costs, scheduler, rest)
+                submitting(costs, (scheduler, process.calls.submit), rest)
             }
             CpuWork::Waits { .. } => burst_ends(process, costs, scheduler),
-            CpuWork::Hear { .. } => open(switched + costs.reap),
+            CpuWork::Hear { .. } => open(switched + process.calls.reap),
             CpuWork::Wake { .. } => open(switched),
             CpuWork::Exit { .. } | CpuWork::Complete { .. } | CpuWork::Dispatch { .. } | CpuWork::Dispatched { .. } => {
                 Cost::default()
             }
         };
         process.working += 1;
-        (process.cpu as usize, Rank::Task(source as u32), Cost { lock, ..cost })
+        match (work, process.thread) {
+            (CpuWork::Submit { .. }, Some(cpu)) => {
+                (cpu as usize, Rank::Task(self.processes.len() as u32 + cpu), Cost { lock, ..cost })
+            }
+            _ => (process.cpu as usize, Rank::Task(source as u32), Cost { lock, ..cost }),
+        }
     }
 
-    /// The processor that handles the completion of a request, and what waking its owner costs it, if that sleeps.
+    /// The processor that handles the completion of a request, and what that costs it: the interrupt, and waking its
+    /// owner, if that sleeps. One that polls is not interrupted.
     fn wakes_owner(&mut self, disk: DiskNumber, rq: RequestId) -> (usize, Span) {
-        let Some(owner) = self.owners[disk.index()][rq.index()] else { return (0, Span::ZERO) };
+        let completing = &self.completing[disk.index()];
+        let Some(owner) = self.owners[disk.index()][rq.index()] else {
+            return (completing[0] as usize, self.costs.interrupt);
+        };
         let process = &mut self.processes[owner as usize];
-        let cpu = process.cpu as usize;
+        if process.polls {
+            return (process.cpu as usize, Span::ZERO);
+        }
+        let cpu = completing[process.cpu as usize] as usize;
         let sleeps = process.working == 0 && !core::mem::replace(&mut process.is_woken, true);
-        (cpu, if sleeps { self.wakes[cpu] } else { Span::ZERO })
+        (cpu, self.costs.interrupt + if sleeps { self.wakes[cpu] } else { Span::ZERO })
     }
 
     /// What dispatching costs a worker, above being called.
@@ -226,7 +251,7 @@ impl Labour {
 
 /// The cost of submitting a bio, and of the rest that falls due with it. Where a worker is a task of its own, the last
 /// acquisition of the lock is not the submission's.
-fn submitting(costs: &CpuCosts, scheduler: &SchedulerCosts, rest: Cost) -> Cost {
+fn submitting(costs: &CpuCosts, (scheduler, call): (&SchedulerCosts, Span), rest: Cost) -> Cost {
     let SchedulerCosts { submit, open, acquisitions, .. } = *scheduler;
     let (locked, acquisitions) = match costs.dispatch {
         DispatchIn::Worker if acquisitions > 1 => (submit - dispatching(scheduler), acquisitions - 1),
@@ -235,7 +260,7 @@ fn submitting(costs: &CpuCosts, scheduler: &SchedulerCosts, rest: Cost) -> Cost 
     Cost {
         locked: locked + rest.locked,
         between: open,
-        open: costs.submit + rest.open,
+        open: call + rest.open,
         acquisitions: acquisitions + rest.acquisitions,
         ..Cost::default()
     }
@@ -276,7 +301,25 @@ impl<L: Listener, O: Observer> World<L, O> {
     ) -> World<L, O> {
         let cores = Cores::new(cpus.cpus, (scheduler.lock, hardware_queues), &cpus.costs, places);
         let submitters = self.sources.iter().map(|source| source.submitter());
-        self.labour = Some(Box::new(Labour::new(cores, (cpus.costs, scheduler), places, submitters)));
+        let costs = (cpus.costs, scheduler, hardware_queues);
+        self.labour = Some(Box::new(Labour::new(cores, costs, places, submitters)));
+        self
+    }
+
+    /// The same with what is known of each source, by its number: its calls, and its weight among the processes of its
+    /// processor (`nice`).
+    pub fn with_tasks(mut self, tasks: impl Iterator<Item = (Calls, i8)>) -> World<L, O> {
+        let Some(labour) = &mut self.labour else { return self };
+        let cpus = labour.cores.len() as u32;
+        for ((number, process), (calls, nice)) in labour.processes.iter_mut().enumerate().zip(tasks) {
+            let beside = (process.cpu + 1) % cpus;
+            process.calls = labour.costs.of_calls(calls);
+            let knows = labour.costs.uring.is_some() && calls.interface == CallInterface::Uring;
+            process.polls = knows && calls.polls;
+            process.thread =
+                (knows && calls.has_thread).then(|| calls.thread_cpu.filter(|cpu| *cpu < cpus).unwrap_or(beside));
+            labour.cores.set_nice(number, nice);
+        }
         self
     }
 
@@ -286,6 +329,8 @@ impl<L: Listener, O: Observer> World<L, O> {
             labour.cores.add_locks(scheduler.lock, hardware_queues, &labour.costs);
             labour.schedulers.push(scheduler);
             labour.owners.push(Vec::new());
+            let completes = labour.costs.completes;
+            labour.completing.push(completes.by_submitter(labour.cores.len() as u32, hardware_queues));
         }
         self
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
 use blksched_disks::Attached;
-use blksched_simulate::cpu::{CpuCosts, CpuPreset, HostCpus};
+use blksched_simulate::cpu::{CallCosts, CompletesOn, CpuCosts, CpuPreset, HostCpus, UringCosts};
 use blksched_simulate::{Findings, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 
@@ -149,4 +149,68 @@ fn a_wait_for_io_max_is_part_of_the_completion_and_not_of_the_submission() {
         let good = completion > 50.0 && submission < 1.0;
         assert!(good, "{engine}: {submission:.2} ms to submit, {completion:.1} ms to complete");
     }
+}
+
+/// I/Os, busy time, and the busiest processor's, of a disk that takes no time.
+fn worked(costs: CpuCosts, attached: Attached, jobs: &str) -> (u64, Span, Span) {
+    let mut trial = trial("none", "null", jobs, Some(HostCpus { cpus: 4, costs }));
+    trial.surroundings.attached = Some(attached);
+    let found = trial.simulate().unwrap();
+    let cpu = found.cpu.unwrap();
+    (found.requests, cpu.busy, cpu.busiest)
+}
+
+#[test]
+fn completions_on_one_processor_keep_it_busy_and_queues_of_their_own_are_interrupted_apart() {
+    let on = |completes, attached| {
+        let costs = CpuCosts { completes, interrupt: Span::from_us(20), ..CpuPreset::usual().costs };
+        worked(costs, attached, READERS)
+    };
+    let (apart, _, _) = on(CompletesOn::Submitter, Attached::Loop);
+    let (together, busy, busiest) = on(CompletesOn::Interrupted(2), Attached::Loop);
+    assert!(together * 2 < apart, "{together} where one processor handles all, {apart} otherwise");
+    assert!(busiest.as_secs_f64() > 0.95 * 0.02 && busy < busiest * 3, "{busiest:?} of {busy:?}");
+    assert_eq!(on(CompletesOn::Interrupted(2), Attached::Nvme), on(CompletesOn::Submitter, Attached::Nvme));
+}
+
+#[test]
+fn each_way_of_io_uring_costs_what_the_preset_says() {
+    let us = Span::from_us;
+    let calls = CallCosts { submit: us(4), reap: us(1) };
+    let uring = UringCosts { calls, registered: us(1), fixed: us(2), poll: us(1), ring: us(1) };
+    let costs = CpuCosts { uring: Some(uring), ..CpuPreset::usual().costs };
+    let with = |options: &str| {
+        let jobs = format!(
+            "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=io_uring\niodepth=8\ntime_based\nruntime=9\n{options}\n"
+        );
+        worked(costs, Attached::Nvme, &jobs)
+    };
+    let (plain, ..) = with("");
+    let (registered, ..) = with("registerfiles\nfixedbufs");
+    let (polled, ..) = with("hipri");
+    assert!(registered as f64 > 1.5 * plain as f64, "{plain}, {registered} with what is registered");
+    assert!(polled as f64 > 1.1 * plain as f64, "{plain}, {polled} without interrupts");
+    // The thread works beside the process.
+    let (threaded, busy, busiest) = with("sqthread_poll\nsqthread_poll_cpu=3");
+    assert!(threaded > plain && busy > busiest, "{plain}, {threaded} with a thread: {busiest:?} of {busy:?}");
+    // libaio's are another's.
+    let aio = "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=libaio\niodepth=8\nhipri\n";
+    let usual = CpuPreset::usual().costs;
+    assert_eq!(worked(costs, Attached::Nvme, aio), worked(usual, Attached::Nvme, aio));
+}
+
+#[test]
+fn a_nicer_process_gets_less_of_a_processor_where_turns_go_by_time() {
+    let run = |preset: &str| {
+        let jobs = "[global]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=libaio\niodepth=8\ntime_based\nruntime=9\n\
+                    [usual]\n[nice]\nnice=5\noffset=1g\n";
+        let costs = CpuPreset::builtin(preset).unwrap().costs;
+        let trial = trial("none", "null", jobs, Some(HostCpus { cpus: 1, costs }));
+        let found = Trial { limit: Span::from_ms(400), ..trial }.simulate().unwrap();
+        let ios: Vec<f64> = found.jobs.iter().map(|job| job.record.read.ios as f64).collect();
+        ios[0] / ios[1]
+    };
+    // A quarter for each step: three times.
+    let (by_time, by_arrival) = (run("icpe-10core"), run("epyc-6.18"));
+    assert!((2.4..3.6).contains(&by_time) && (0.9..1.1).contains(&by_arrival), "{by_time}, {by_arrival}");
 }

@@ -3,12 +3,18 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Span};
+use blksched_disks::Attached;
 use blksched_simulate::cpu::{CpuPreset, HostCpus};
 use blksched_simulate::{Findings, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
 
 /// One read at a time on processor 0, beside four processes on processors 4 to 7.
 fn run(elevator: &str, depth: u32, hardware_queues: Option<u32>) -> Findings {
+    run_on(elevator, depth, Surroundings { hardware_queues, ..Surroundings::default() })
+}
+
+/// The same with more said of the disk.
+fn run_on(elevator: &str, depth: u32, around: Surroundings) -> Findings {
     let spec = blksched_disks::load("nvme-ssd-ideal").unwrap();
     let jobs = format!(
         "[global]\ndirect=1\nbs=4k\nsize=8g\nrw=randread\nioengine=libaio\ntime_based\nruntime=60\n\
@@ -18,11 +24,7 @@ fn run(elevator: &str, depth: u32, hardware_queues: Option<u32>) -> Findings {
     let trial = Trial {
         elevator: Catalogue::builtin().parse(elevator).unwrap(),
         knobs: Vec::new(),
-        surroundings: Surroundings {
-            cpus: Some(HostCpus { cpus: 8, costs: CpuPreset::usual().costs }),
-            hardware_queues,
-            ..Surroundings::default()
-        },
+        surroundings: Surroundings { cpus: Some(HostCpus { cpus: 8, costs: CpuPreset::usual().costs }), ..around },
         plan: Arc::new(JobFile::parse(&jobs, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap()),
         disk: Arc::new(spec),
         seed: 1,
@@ -68,4 +70,31 @@ fn runs_on_hardware_queues_are_the_same_for_the_same_seed() {
     let [first, again, other] = [Some(8), Some(8), Some(2)].map(|queues| run("none", 300, queues).hash);
     assert_eq!(first, again);
     assert_ne!(first, other);
+}
+
+/// A SCSI host's.
+fn scsi(elevator: &str, shares_tags: bool) -> Findings {
+    let attached = Some(Attached::Scsi);
+    let around = Surroundings { attached, hardware_queues: Some(2), shares_tags, ..Surroundings::default() };
+    run_on(elevator, 512, around)
+}
+
+#[test]
+fn a_scsi_hosts_queues_have_tags_of_their_own_unless_it_shares_them() {
+    // The four have 2048 I/Os, and a queue 1023 tags.
+    let [own, shared] = [false, true].map(|shares| alone(&scsi("none", shares)).0);
+    assert!(
+        shared > 1_000.0 && own < 0.2 * shared,
+        "{own:.0} us with tags of its own, {shared:.0} us with shared ones"
+    );
+}
+
+#[test]
+fn kybers_lock_is_a_hardware_queues_also_where_tags_are_shared() {
+    let waits = |around: Surroundings| run_on("kyber", 64, around).cpu.unwrap().spun.as_us();
+    let attached = Some(Attached::Scsi);
+    let one = waits(Surroundings { attached, ..Surroundings::default() });
+    let of = |shares_tags| Surroundings { attached, hardware_queues: Some(8), shares_tags, ..Surroundings::default() };
+    let (shared, own) = (waits(of(true)), waits(of(false)));
+    assert!(one > 0 && shared == 0 && own == 0, "{one} us with one queue, {shared} and {own} us with eight");
 }

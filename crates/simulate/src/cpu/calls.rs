@@ -1,0 +1,142 @@
+//! What a process's own calls cost it, by its interface; and where completions are handled.
+
+use blksched::Span;
+use blksched_workloads::{CallInterface, Calls};
+
+use super::costs::CpuCosts;
+use super::locks::hardware_queue;
+
+/// Processor time of an interface's calls for one I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallCosts {
+    /// To submit it, down to the driver.
+    pub submit: Span,
+    /// To reap it.
+    pub reap: Span,
+}
+
+/// Processor time of io_uring's calls for one I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UringCosts {
+    /// As usual.
+    pub calls: CallCosts,
+    /// What submitting takes less if the file is registered.
+    pub registered: Span,
+    /// What submitting takes less if the memory is registered.
+    pub fixed: Span,
+    /// With IOPOLL: to find one completion and to reap it, in place of the interrupt.
+    pub poll: Span,
+    /// With SQPOLL: what is left to the process when a thread submits.
+    pub ring: Span,
+}
+
+/// Which processor handles a completion.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CompletesOn {
+    /// The submitter's, to the processor (`rq_affinity` 2). A drive with a queue for each processor interrupts there.
+    #[default]
+    Submitter,
+    /// The one that is interrupted (`rq_affinity` 0; and 1, as all processors here share a cache): this one for a disk
+    /// with one hardware queue, otherwise the first of those that share the queue.
+    Interrupted(u32),
+}
+
+impl CompletesOn {
+    /// For a submitter on each of this many processors, on a disk with this many hardware queues.
+    pub(crate) fn by_submitter(self, cpus: u32, hardware_queues: u32) -> Vec<u32> {
+        let queue = |cpu: u32| hardware_queue(cpu as usize, cpus as usize, hardware_queues.max(1) as usize);
+        let first = |cpu: u32| (0..=cpu).find(|&other| queue(other) == queue(cpu)).unwrap_or(cpu);
+        let on = |cpu: u32| match self {
+            CompletesOn::Submitter => cpu,
+            CompletesOn::Interrupted(one) if hardware_queues <= 1 => one.min(cpus - 1),
+            CompletesOn::Interrupted(_) => first(cpu),
+        };
+        (0..cpus).map(on).collect()
+    }
+}
+
+impl UringCosts {
+    /// The same on a processor on which everything takes as much as `of` says.
+    pub(super) fn scaled(self, of: impl Fn(Span) -> Span) -> UringCosts {
+        let UringCosts { calls, registered, fixed, poll, ring } = self;
+        let calls = CallCosts { submit: of(calls.submit), reap: of(calls.reap) };
+        UringCosts { calls, registered: of(registered), fixed: of(fixed), poll: of(poll), ring: of(ring) }
+    }
+}
+
+impl CpuCosts {
+    /// What this process's calls take.
+    pub(crate) fn of_calls(&self, calls: Calls) -> CallCosts {
+        let usual = CallCosts { submit: self.submit, reap: self.reap };
+        match (calls.interface, self.uring) {
+            (CallInterface::Uring, Some(uring)) => {
+                let on = |on: bool, span: Span| if on { span } else { Span::ZERO };
+                let saved = on(calls.registered_files, uring.registered) + on(calls.fixed_buffers, uring.fixed);
+                let submit = Span::from_ns(uring.calls.submit.as_ns().saturating_sub(saved.as_ns()));
+                let reap = if calls.polls { uring.poll } else { uring.calls.reap };
+                CallCosts { submit, reap: reap + on(calls.has_thread, uring.ring) }
+            }
+            (CallInterface::Sync, _) => self.sync.unwrap_or(usual),
+            _ => usual,
+        }
+    }
+
+    /// Their descriptions.
+    pub(super) fn rows_of_calls(&self) -> Vec<(String, Span)> {
+        let mut rows = Vec::new();
+        let mut row = |what: &str, span: Span| rows.push((what.to_owned(), span));
+        if let Some(UringCosts { calls, registered, fixed, poll, ring }) = self.uring {
+            row("io_uring: its code, the system call, the driver", calls.submit);
+            row("io_uring: taking a completion", calls.reap);
+            row("… less, with a registered file", registered);
+            row("… less, with registered memory", fixed);
+            row("io_uring, IOPOLL: finding and taking a completion", poll);
+            row("io_uring, SQPOLL: what is left to the process", ring);
+        }
+        if let Some(CallCosts { submit, reap }) = self.sync {
+            row("a call for each I/O: down to the driver", submit);
+            row("a call for each I/O: back", reap);
+        }
+        rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn us(us: u64) -> Span {
+        Span::from_us(us)
+    }
+
+    #[test]
+    fn what_is_registered_is_saved_and_what_was_not_measured_is_as_dear_as_the_rest() {
+        let uring = UringCosts {
+            calls: CallCosts { submit: us(5), reap: us(2) },
+            registered: us(1),
+            fixed: us(3),
+            poll: us(7),
+            ring: us(10),
+        };
+        let costs = CpuCosts { submit: us(20), reap: us(30), uring: Some(uring), ..CpuCosts::default() };
+        let of = |calls: Calls| {
+            let CallCosts { submit, reap } = costs.of_calls(calls);
+            (submit.as_us(), reap.as_us())
+        };
+        let ring = Calls { interface: CallInterface::Uring, ..Calls::default() };
+        assert_eq!(of(Calls::default()), (20, 30));
+        assert_eq!(of(Calls { interface: CallInterface::Sync, ..ring }), (20, 30), "not measured");
+        assert_eq!(of(ring), (5, 2));
+        assert_eq!(of(Calls { registered_files: true, fixed_buffers: true, ..ring }), (1, 2));
+        assert_eq!(of(Calls { polls: true, has_thread: true, ..ring }), (5, 17));
+    }
+
+    #[test]
+    fn an_interrupt_comes_where_the_queue_has_it_and_is_passed_on_if_asked_for() {
+        assert_eq!(CompletesOn::Submitter.by_submitter(4, 1), [0, 1, 2, 3]);
+        assert_eq!(CompletesOn::Interrupted(2).by_submitter(4, 1), [2; 4]);
+        assert_eq!(CompletesOn::Interrupted(9).by_submitter(4, 1), [3; 4], "there is no tenth");
+        assert_eq!(CompletesOn::Interrupted(3).by_submitter(4, 2), [0, 0, 2, 2]);
+        assert_eq!(CompletesOn::Interrupted(3).by_submitter(4, 4), [0, 1, 2, 3]);
+    }
+}
