@@ -6,6 +6,7 @@ mod arrivals;
 mod decision;
 mod disk;
 mod process;
+mod processor;
 mod scheduler;
 mod turns;
 
@@ -54,6 +55,7 @@ pub fn measures() -> impl Iterator<Item = &'static Measure> {
     process::MEASURES
         .iter()
         .chain(disk::MEASURES)
+        .chain(processor::MEASURES)
         .chain(scheduler::MEASURES)
         .chain(arrivals::MEASURES)
         .chain(turns::MEASURES)

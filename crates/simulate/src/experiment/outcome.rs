@@ -7,6 +7,7 @@ use blksched_measure::{AskedAndGiven, Completion, Moments, Reasons};
 
 use super::tally::Tally;
 use super::timeline::RunTimeline;
+use crate::cpu::CpuReport;
 use crate::hash::TraceHash;
 use crate::world::Observer;
 
@@ -25,6 +26,8 @@ pub struct RunOutcome {
     pub elapsed: Span,
     /// A hash of everything that the disk did.
     pub hash: TraceHash,
+    /// What the processors did; `None` where I/O costs them nothing.
+    pub cpu: Option<CpuReport>,
 }
 
 /// One process's part.

@@ -92,7 +92,8 @@ fn outcome(mut world: World<Ear, OutcomeObserver>) -> RunOutcome {
         processes.iter_mut().for_each(|process| process.served = process.share.given);
     }
     let Ear { reasons, tally, timeline, .. } = ear;
-    RunOutcome { processes, timeline, reasons, tally, elapsed: now.since(Instant::ZERO), hash: world.hash() }
+    let (elapsed, hash, cpu) = (now.since(Instant::ZERO), world.hash(), world.cpu_report());
+    RunOutcome { processes, timeline, reasons, tally, elapsed, hash, cpu }
 }
 
 impl Experiment {

@@ -7,22 +7,32 @@ use crate::{Control, Controls, every_claim_fails};
 pub const ALL: &[Controls] = &[("icpe24", 1, ICPE24)];
 
 const ICPE24: &[Control] = &[
-    // Processors whose time costs nothing.
+    // A drive of 5,000 commands a second.
     Control {
-        changes: &[Text("host.cpu = \"epyc-6.18\"", "host.cpu = \"off\"")],
-        breaks: &[(1, &["bfq against none: the most"])],
+        changes: &[Text("disk.overhead.interval = \"1272ns\"", "disk.overhead.interval = \"200us\"")],
+        breaks: &[(0, &["*"]), (1, &["*"]), (2, &["*"]), (3, &["*"]), (4, &["*"]), (5, &["*"])],
     },
-    // A cheaper scheduler.
-    Control { changes: &[Elevator("one: bfq@6.1", "kyber@6.1")], breaks: &[(1, &["bfq against none: the most"])] },
-    // No controller holds the writers back.
+    // No scheduler in any column: nobody waits for a lock.
     Control {
-        changes: &[Elevator("beside: *", "none")],
-        breaks: &[(2, &["kyber lower than none, up to", "bfq lower than none, up to"])],
-    },
-    // A controller that should not hold them back does.
-    Control {
-        changes: &[Elevator("beside: mq-deadline@6.1", "bfq@6.1")],
-        breaks: &[(2, &["mq-deadline lower than none, up to"])],
+        changes: &[Elevator("*", "none")],
+        breaks: &[
+            (0, &["32: bfq", "64: bfq", "128: bfq"]),
+            (
+                1,
+                &[
+                    "32: bfq",
+                    "64: bfq",
+                    "128: bfq",
+                    "256: bfq",
+                    "64: mq-deadline",
+                    "128: mq-deadline",
+                    "256: mq-deadline",
+                ],
+            ),
+            (2, &["*: bfq", "4: mq-deadline", "5: mq-deadline", "8: mq-deadline", "15: mq-deadline", "2: kyber"]),
+            (6, &["*"]),
+            (7, &["*"]),
+        ],
     },
 ];
 

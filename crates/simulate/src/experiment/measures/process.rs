@@ -63,6 +63,17 @@ pub(super) const MEASURES: &[Measure] = &[
         values: |outcome, words| each(outcome, &words[0], |p| latency(p, &words[1])),
     },
     Measure {
+        name: "latency_of_all",
+        needs: Needs::Processes,
+        arguments: &[Argument::Process, Argument::Word(STATISTICS)],
+        unit: "ms",
+        doc: "of the reads of all these processes together, as fio's group_reporting shows it; one value",
+        values: |outcome, words| {
+            let all: Vec<&ProcessOutcome> = processes(outcome, &words[0]).collect();
+            vec![latency_of_all(&all, &words[1])]
+        },
+    },
+    Measure {
         name: "late",
         needs: Needs::Processes,
         arguments: &[Argument::Process, Argument::Time],
@@ -143,6 +154,16 @@ fn latency(process: &ProcessOutcome, statistic: &str) -> f64 {
         "max" => process.latency.read.max() as f64 / 1e6,
         "p50" => percentile(&process.reads_us, 50),
         _ => percentile(&process.reads_us, 99),
+    }
+}
+
+fn latency_of_all(processes: &[&ProcessOutcome], statistic: &str) -> f64 {
+    let all: Vec<u32> = processes.iter().flat_map(|process| process.reads_us.iter().copied()).collect();
+    match statistic {
+        "mean" => all.iter().map(|&us| f64::from(us)).sum::<f64>() / all.len() as f64 / 1e3,
+        "max" => percentile(&all, 100),
+        "p50" => percentile(&all, 50),
+        _ => percentile(&all, 99),
     }
 }
 
