@@ -8,6 +8,7 @@
 
 mod answer;
 pub mod columns;
+mod curve;
 mod density;
 mod fit;
 mod page;
@@ -16,6 +17,7 @@ pub mod plot;
 mod recorded;
 mod series;
 
+pub use curve::{CurveLine, curves};
 pub use fit::{Detail, MOST_BYTES};
 pub use page::{Html, html, modules};
 pub use recorded::{

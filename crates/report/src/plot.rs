@@ -129,7 +129,7 @@ fn jobs(runs: &[RecordedRun]) -> Vec<String> {
     names
 }
 
-fn colour(nth: usize) -> RGBColor {
+pub(crate) fn colour(nth: usize) -> RGBColor {
     COLOURS[nth % COLOURS.len()]
 }
 

@@ -3,9 +3,14 @@
 use std::fmt::Write;
 
 use blksched::{Catalogue, Dir};
+use blksched_lab::runs::cpu::CpuMeasure;
 use blksched_lab::runs::measured::Measured;
 use blksched_lab::{Comparison, Curve, Scene};
 use blksched_measure::{Cell, Column, Quantity, Table};
+use serde_json::{Value, json};
+
+#[cfg(feature = "pictures")]
+mod page;
 
 use super::arguments::CompareArguments;
 use crate::failure::Failure;
@@ -32,20 +37,27 @@ pub(super) fn run(
         }
         let curve = comparison.over_processors(counts, stage, catalogue, &Followed::new())?;
         let style = if arguments.markdown { TableStyle::Markdown } else { TableStyle::Text };
-        Ok(output::print(&if arguments.csv { csv(&curve) } else { text(&curve, arguments.seeds, style) })?)
+        #[cfg(feature = "pictures")]
+        if let Some(file) = &arguments.pictures.report {
+            page::write(file, &curve, &text(&curve, arguments.seeds, TableStyle::Text))?;
+        }
+        Ok(output::print(&match (arguments.csv, arguments.json) {
+            (true, _) => csv(&curve),
+            (_, true) => json(&curve, arguments.seeds),
+            _ => text(&curve, arguments.seeds, style),
+        })?)
     })
 }
 
 /// Whether the other options can be obeyed.
 fn fits(arguments: &CompareArguments) -> Result<(), Failure> {
     let of_one_host = [
-        (arguments.json, "--json", "--csv has all figures"),
         (arguments.tune.is_some(), "--tune", "expected one number of processors"),
         (arguments.until_sure, "--until-sure", "--seeds runs more"),
         (arguments.why.is_some(), "--why", "expected one number of processors"),
         (arguments.emit.is_some(), "--emit", "expected one number of processors"),
         (arguments.sensitivity, "--sensitivity", "expected one number of processors"),
-        (arguments.pictures.any(), "--report", "--csv has all figures"),
+        (is_plot(arguments), "--plot", "--report draws them"),
         (is_parquet(arguments), "--parquet", "--csv has all figures"),
         (arguments.details, "--details", "--csv has all figures"),
         (arguments.wide, "--wide", "--csv has all figures"),
@@ -64,6 +76,16 @@ fn is_parquet(arguments: &CompareArguments) -> bool {
     #[cfg(feature = "parquet")]
     let is_said = arguments.rows.parquet.is_some();
     #[cfg(not(feature = "parquet"))]
+    let is_said = false;
+    is_said
+}
+
+/// Whether a picture of a run is to be drawn.
+#[cfg_attr(not(feature = "pictures"), expect(unused_variables, reason = "there is no such option"))]
+fn is_plot(arguments: &CompareArguments) -> bool {
+    #[cfg(feature = "pictures")]
+    let is_said = arguments.pictures.plot.is_some();
+    #[cfg(not(feature = "pictures"))]
     let is_said = false;
     is_said
 }
@@ -128,6 +150,37 @@ fn held(one: &Measured) -> f64 {
     one.cpu.as_ref().map_or(f64::NAN, |cpu| cpu.lock_held.mean().min(1.0))
 }
 
+/// For programs: `blksched/curve/1` (docs/schema.md).
+fn json(curve: &Curve, seeds: u32) -> String {
+    let number = |value: f64| if value.is_finite() { json!(value) } else { Value::Null };
+    let of = |one: &Measured, part: fn(&CpuMeasure) -> f64| number(one.cpu.as_ref().map_or(f64::NAN, part));
+    let figures = |one: &Measured| {
+        json!({
+            "scheduler": one.name, "settings": one.knobs.join(" "), "iops": number(one.iops()),
+            "read_p99_ns": number(one.total(Dir::Read).p99.mean()),
+            "write_p99_ns": number(one.total(Dir::Write).p99.mean()),
+            "seconds_per_100_000_ios": number(seconds(one)),
+            "busiest_processor": of(one, |cpu| cpu.busiest.mean()),
+            "lock_held": of(one, |cpu| cpu.lock_held.mean()),
+            "waiting_for_the_lock": of(one, |cpu| cpu.spun.mean()),
+        })
+    };
+    let points = curve.points.iter().map(|point| {
+        let all: Vec<Value> = point.measured.iter().map(|one| figures(one)).collect();
+        json!({ "cpus": point.cpus, "schedulers": all })
+    });
+    let ends = (0..curve.points[0].measured.len()).map(|nth| {
+        let (cpus, one) = curve.enough(nth);
+        json!({ "scheduler": one.name, "settings": one.knobs.join(" "), "cpus": cpus, "says": end(curve, nth) })
+    });
+    let document = json!({
+        "schema": "blksched/curve/1", "version": env!("CARGO_PKG_VERSION"), "workload": curve.stage.workload.name,
+        "disk": curve.stage.disk.name, "seeds": seeds, "limit_ns": curve.limit.as_ns(), "held_against": WHERE_FROM,
+        "points": points.collect::<Vec<_>>(), "enough": ends.collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}
+
 /// From how many processors on more of them are of no use to a scheduler, and why.
 fn end(curve: &Curve, nth: usize) -> String {
     let (cpus, one) = curve.enough(nth);
@@ -156,8 +209,7 @@ fn csv(curve: &Curve) -> String {
     let number = |value: f64| if value.is_finite() { value.to_string() } else { String::new() };
     for point in &curve.points {
         for one in &point.measured {
-            let of =
-                |part: fn(&blksched_lab::runs::cpu::CpuMeasure) -> f64| number(one.cpu.as_ref().map_or(f64::NAN, part));
+            let of = |part: fn(&CpuMeasure) -> f64| number(one.cpu.as_ref().map_or(f64::NAN, part));
             let line = writeln!(
                 text,
                 "{load},{disk},{},{},{},{},{},{},{},{},{},{}",

@@ -47,10 +47,21 @@ fn none_grows_with_the_processors_and_one_lock_ends_mq_deadline() {
 }
 
 #[test]
+fn curves_are_drawn() {
+    let folder = blksched_testkit::Folder::new();
+    let page = folder.join("curves.html").display().to_string();
+    let (code, text, said) = curves(&["--host", "cpus=1/2,cpu=icpe-10core", "--report", &page]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(text.contains("I/Os a second"), "{text}");
+    let html = std::fs::read_to_string(&page).expect("it was written");
+    assert_eq!(html.matches("<svg").count(), 3, "{html}");
+    assert!(html.contains("mq-deadline") && html.contains("processors"));
+}
+
+#[test]
 fn one_host_is_asked_for_where_curves_have_no_place() {
     for (more, words) in [
-        (&["--json"][..], "--json: --host with several numbers of processors prints curves"),
-        (&["--until-sure"], "--until-sure: --host with several numbers"),
+        (&["--until-sure"][..], "--until-sure: --host with several numbers"),
         (&["--details"], "--details: --host with several numbers"),
         (&["--wide"], "--wide: --host with several numbers"),
         (&["--parquet", "curves.parquet"], "--parquet: --host with several numbers"),

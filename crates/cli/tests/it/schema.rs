@@ -193,3 +193,11 @@ fn a_guess_at_a_disk_is_as_documented() {
     let vague = of("b.json", r#"{"blockdevices": [{"name": "sda", "type": "disk", "rota": true, "tran": "sata"}]}"#);
     hold("`blksched/disk-guess/1`", &[told, vague]);
 }
+
+#[test]
+fn curves_over_processors_are_as_documented() {
+    let load = "compare --name=a --rw=randread --filename=/dev/nvme0n1 --size=64m --iodepth=8 --ioengine=libaio \
+                --direct=1 --time_based --runtime=60 --disk=null --elevators none,mq-deadline:fifo_batch=4 --seeds 1 \
+                --time 2ms --host cpus=1..2 --json";
+    hold("`blksched/curve/1`", &[json(load)]);
+}
