@@ -17,7 +17,7 @@ use crate::Verdict;
 use crate::loop_device::LoopDevice;
 use crate::shell;
 use fit::{Fitted, SCHEDULERS, unsettled};
-use load::{LOADS, Measured};
+use load::{CALLS, LOADS, Measured};
 
 /// The file under the loop device \[bytes\].
 const SIZE: u64 = 256 << 20;
@@ -77,6 +77,12 @@ pub fn run(repeats: u32, write: Option<&Path>) -> Result<Verdict> {
                 println!("{repeat}/{repeats} {measured}");
                 all.push(measured);
             }
+        }
+        device.choose("none")?;
+        for load in CALLS {
+            let measured = load::measure(&device, &load, "none")?;
+            println!("{repeat}/{repeats} {measured}");
+            all.push(measured);
         }
     }
     let preset = Fitted::of(&all)?.preset(&machine(), repeats);

@@ -4,7 +4,7 @@ use core::fmt::Write;
 
 use anyhow::{Context, Result};
 
-use super::load::{BATCHES, DEEP, LOADS, Load, Measured, ONE, TWO};
+use super::load::{BATCHES, BUFFERS, CALLS, DEEP, FILES, LOADS, Load, Measured, ONE, SYNC, THREAD, TWO, URING};
 
 /// The schedulers that are measured, the one without costs first.
 pub const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
@@ -32,7 +32,24 @@ pub struct Fitted {
     own: [f64; 3],
     worker: f64,
     handover: f64,
+    calls: OtherCalls,
     sources: Vec<String>,
+}
+
+/// What a process's other calls than libaio's take for an I/O \[us\], without switches.
+struct OtherCalls {
+    sync: f64,
+    uring: f64,
+    files: f64,
+    buffers: f64,
+    /// Of the process whose submissions a thread makes.
+    ring: f64,
+}
+
+/// A line of a preset.
+fn line(text: &mut String, key: &str, us: f64, why: &str) {
+    let value = format!("{key} = \"{:.0}ns\"", us * 1e3);
+    writeln!(text, "{value:24} # {why}").expect("a string");
 }
 
 /// The part of the process's time that submission takes; the rest is taking completions.
@@ -60,8 +77,12 @@ const AGAIN: f64 = 1.1;
 /// Loads whose least cost was reached only once: the machine was too busy, or there were too few repeats.
 pub fn unsettled(all: &[Measured]) -> Vec<String> {
     let mut found = Vec::new();
-    for load in LOADS {
+    let calls = CALLS.into_iter().filter(|load| all.iter().any(|one| one.load == *load));
+    for load in LOADS.into_iter().chain(calls) {
         for scheduler in SCHEDULERS {
+            if CALLS.contains(&load) && scheduler != "none" {
+                continue;
+            }
             let ours = all.iter().filter(|one| one.load == load && one.scheduler == scheduler);
             let mut totals: Vec<f64> = ours.map(Measured::total).collect();
             totals.sort_by(f64::total_cmp);
@@ -102,9 +123,22 @@ impl Fitted {
         let mut workers: Vec<f64> = above[1..].iter().zip(own).map(|(us, own)| us[1] - none[1] - own).collect();
         let handovers = above[1..].iter().map(|us| (us[2] - none[2]) - (us[1] - none[1]));
         workers.sort_by(f64::total_cmp);
+        let mut of_calls = |load: &Load| -> Result<f64> {
+            let us = least(load, "none", process, "us of fio")?;
+            Ok((us - switch * least(load, "none", switches, "switches")?).max(0.0))
+        };
+        let [sync, uring, files, buffers, thread] = [SYNC, URING, FILES, BUFFERS, THREAD].map(|load| of_calls(&load));
+        let (uring, reap) = (uring?, deep * (1.0 - SUBMISSION));
+        let calls = OtherCalls {
+            sync: sync?,
+            uring,
+            files: (uring - files?).max(0.0),
+            buffers: (uring - buffers?).max(0.0),
+            ring: (thread? - reap).max(0.0),
+        };
         let process = (deep - switch * rare).max(0.0);
         let handover = handovers.fold(0.0, f64::max).clamp(0.1, 0.5);
-        Ok(Fitted { process, switch, own, worker: workers[1].max(0.0), handover, sources })
+        Ok(Fitted { process, switch, own, worker: workers[1].max(0.0), handover, calls, sources })
     }
 
     /// The TOML of a preset.
@@ -120,10 +154,6 @@ impl Fitted {
         for source in &self.sources {
             writeln!(text, "#   {source}").expect("a string");
         }
-        let line = |text: &mut String, key: &str, us: f64, why: &str| {
-            let value = format!("{key} = \"{:.0}ns\"", us * 1e3);
-            writeln!(text, "{value:24} # {why}").expect("a string");
-        };
         let kernel = kernel.join(".");
         writeln!(text, "description = \"{model}, {cpus} processors, Linux {release}\"").expect("a string");
         writeln!(text, "kernel = \"{kernel}\"").expect("a string");
@@ -144,6 +174,7 @@ impl Fitted {
         text += "\n[lock]\n";
         let why = "FIT: two jobs less one, 0.1 to 0.5 us (noise is greater); how lock waits grow hangs on it";
         line(&mut text, "handover", self.handover, why);
+        self.of_calls(&mut text);
         for (name, own) in SCHEDULERS[1..].iter().zip(self.own) {
             let scope = if *name == "kyber" { "hardware-queue" } else { "disk" };
             let source = match *name {
@@ -161,6 +192,29 @@ impl Fitted {
     }
 }
 
+impl Fitted {
+    /// The tables of calls.
+    fn of_calls(&self, text: &mut String) {
+        let OtherCalls { sync, uring, files, buffers, ring } = self.calls;
+        *text += "\n[psync]\n";
+        line(
+            text,
+            "submit",
+            sync * SUBMISSION,
+            "MEASURED with reap: fio, none, psync, less its switches; split as above",
+        );
+        line(text, "reap", sync * (1.0 - SUBMISSION), "MEASURED with submit");
+        *text += "\n[io_uring]\n";
+        line(text, "submit", uring * SUBMISSION, "MEASURED with reap: fio, none, io_uring, 32 deep; split as above");
+        line(text, "reap", uring * (1.0 - SUBMISSION), "MEASURED with submit");
+        line(text, "registerfiles", files, "MEASURED: what it takes less with that option");
+        line(text, "fixedbufs", buffers, "MEASURED: what it takes less with that option");
+        let polls = uring * (1.0 - SUBMISSION) + INTERRUPT / 2.0;
+        line(text, "iopoll", polls, "FIT: reap and half of an interrupt: a loop device cannot be polled");
+        line(text, "sqpoll", ring, "MEASURED: fio's own thread with sqthread_poll, less reap; it may spin");
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,15 +227,17 @@ mod tests {
             "kyber" => 0.35,
             _ => 2.0,
         };
+        let saved = if load == FILES { 0.5 } else { 0.0 };
         let worker = if scheduler == "none" || load.batch > 2 { 0.0 } else { 1.5 };
         let switches = if load.depth == 1 { 1.0 } else { 0.25 };
-        let process = 4.0 + 2.0 * switches + own;
+        let process = 4.0 + 2.0 * switches + own - saved;
         Measured { load, scheduler: scheduler.to_owned(), ios: 1000, process, workers: 3.0 + worker, switches }
     }
 
     #[test]
     fn costs_are_found_again() {
         let scenes = LOADS.into_iter().flat_map(|load| SCHEDULERS.map(|scheduler| measured(load, scheduler)));
+        let scenes = scenes.chain(CALLS.into_iter().map(|load| measured(load, "none")));
         let mut all: Vec<Measured> = scenes.collect();
         let disturbed = all.iter().map(|one| Measured { process: one.process * 1.7, ..one.clone() });
         all.extend(disturbed.collect::<Vec<_>>());
@@ -189,6 +245,8 @@ mod tests {
         let near = |value: f64, expected: f64| (value - expected).abs() < 1e-9;
         assert!(near(fitted.switch, 2.0) && near(fitted.process, 4.0), "{} {}", fitted.switch, fitted.process);
         assert!(near(fitted.worker, 1.5) && near(fitted.own[2], 2.0), "{} {:?}", fitted.worker, fitted.own);
+        assert!(near(fitted.calls.uring, 4.0) && near(fitted.calls.files, 0.5), "{}", fitted.calls.files);
+        assert!(near(fitted.calls.sync, 4.0) && near(fitted.calls.buffers, 0.0));
         assert!(near(fitted.handover, 0.1), "{}", fitted.handover);
         let machine = Machine { model: "X".to_owned(), cpus: 2, release: "6.18.44-x".to_owned() };
         let preset = fitted.preset(&machine, 2);

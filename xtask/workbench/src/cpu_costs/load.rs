@@ -19,13 +19,27 @@ pub struct Load {
     pub depth: u32,
     /// The number of I/Os in one call; with more than two they plug.
     pub batch: u32,
+    /// fio's options for the calls.
+    pub calls: &'static [&'static str],
 }
 
-pub const ONE: Load = Load { name: "one at a time", jobs: 1, depth: 1, batch: 1 };
-pub const DEEP: Load = Load { name: "32 deep", jobs: 1, depth: 32, batch: 1 };
-pub const BATCHES: Load = Load { name: "32 deep, 16 in a call", jobs: 1, depth: 32, batch: 16 };
-pub const TWO: Load = Load { name: "two jobs, 32 deep", jobs: 2, depth: 32, batch: 1 };
+const AIO: &[&str] = &["--ioengine=libaio"];
+pub const ONE: Load = Load { name: "one at a time", jobs: 1, depth: 1, batch: 1, calls: AIO };
+pub const DEEP: Load = Load { name: "32 deep", depth: 32, ..ONE };
+pub const BATCHES: Load = Load { name: "32 deep, 16 in a call", batch: 16, ..DEEP };
+pub const TWO: Load = Load { name: "two jobs, 32 deep", jobs: 2, ..DEEP };
 pub const LOADS: [Load; 4] = [ONE, DEEP, BATCHES, TWO];
+
+pub const SYNC: Load = Load { name: "psync, one at a time", calls: &["--ioengine=psync"], ..ONE };
+pub const URING: Load = Load { name: "io_uring, 32 deep", calls: &["--ioengine=io_uring"], ..DEEP };
+pub const FILES: Load =
+    Load { name: "io_uring, registerfiles, 32 deep", calls: &["--ioengine=io_uring", "--registerfiles=1"], ..DEEP };
+pub const BUFFERS: Load =
+    Load { name: "io_uring, fixedbufs, 32 deep", calls: &["--ioengine=io_uring", "--fixedbufs=1"], ..DEEP };
+pub const THREAD: Load =
+    Load { name: "io_uring, sqthread_poll, 32 deep", calls: &["--ioengine=io_uring", "--sqthread_poll=1"], ..DEEP };
+/// Other calls than libaio's, under `none` alone.
+pub const CALLS: [Load; 5] = [SYNC, URING, FILES, BUFFERS, THREAD];
 
 /// The length of each load \[s\].
 const SECONDS: u32 = 2;
@@ -55,7 +69,7 @@ impl fmt::Display for Measured {
         let Measured { load, scheduler, ios, process, workers, switches } = self;
         write!(
             f,
-            "{:24} {scheduler:12} {ios:8} I/Os, {process:6.2} us of fio, {workers:6.2} us of workers",
+            "{:32} {scheduler:12} {ios:8} I/Os, {process:6.2} us of fio, {workers:6.2} us of workers",
             load.name
         )?;
         write!(f, ", {switches:4.2} switches each")
@@ -65,7 +79,8 @@ impl fmt::Display for Measured {
 /// Runs it once.
 pub fn measure(device: &LoopDevice, load: &Load, scheduler: &str) -> Result<Measured> {
     let mut fio = Command::new("fio");
-    fio.args(["--name=cpu-costs", "--rw=randread", "--bs=4k", "--direct=1", "--ioengine=libaio", "--time_based"]);
+    fio.args(["--name=cpu-costs", "--rw=randread", "--bs=4k", "--direct=1", "--time_based"]);
+    fio.args(load.calls);
     fio.args(["--norandommap", "--randrepeat=0", "--group_reporting", "--output-format=json"]);
     fio.arg(format!("--filename={}", device.path().display())).arg(format!("--runtime={SECONDS}"));
     fio.arg(format!("--numjobs={}", load.jobs)).arg(format!("--iodepth={}", load.depth));
