@@ -1,6 +1,7 @@
 //! What is run: the load, the disk, the host and the settings around the schedulers.
 
 mod contender;
+mod cpu_notes;
 mod default;
 mod disks;
 mod each;

@@ -187,7 +187,7 @@ fn end(curve: &Curve, nth: usize) -> String {
     let most = curve.points.last().map_or(cpus, |point| point.cpus);
     let rate = Quantity::Iops.show(one.iops());
     if cpus == most {
-        return format!("{}: {rate} I/Os a second on {cpus} processors, and still growing.", one.label());
+        return format!("{}: {rate} I/Os a second on {}, and still growing.", one.label(), processors(cpus));
     }
     let why = match (held(one), one.cpu.as_ref().map_or(0.0, |cpu| cpu.busiest.mean())) {
         (held, _) if held >= 0.9 => format!("its lock is held {} of the time", Quantity::Fraction.show(held)),
@@ -195,9 +195,14 @@ fn end(curve: &Curve, nth: usize) -> String {
         _ => "the disk, or the load's depth, has no more".to_owned(),
     };
     format!(
-        "{}: {rate} I/Os a second on {cpus} processors, and at most a twentieth more on up to {most}: {why}.",
-        one.label()
+        "{}: {rate} I/Os a second on {}, and at most a twentieth more on up to {most}: {why}.",
+        one.label(),
+        processors(cpus)
     )
+}
+
+fn processors(count: u32) -> String {
+    if count == 1 { "1 processor".to_owned() } else { format!("{count} processors") }
 }
 
 /// A row for each number of processors and scheduler, in base units.

@@ -77,3 +77,17 @@ fn one_host_is_asked_for_where_curves_have_no_place() {
     let (code, _, said) = printed(&[&simulate[..5], &["cpus=0..4"]].concat());
     assert!(code == Some(2) && said.contains("`0` is not a value of cpus: expected a number from 1 to 64"), "{said}");
 }
+
+#[test]
+fn calls_and_queues_that_change_nothing_are_told() {
+    let run = |disk: &str, host: &str, option: &str| {
+        let simulate = [&["simulate"], &LOAD[1..7], &["--ioengine=io_uring", "--direct=1", option, "--disk", disk]];
+        let (code, text, said) = printed(&[simulate.concat(), vec!["--time", "1ms", "--host", host]].concat());
+        assert_eq!(code, Some(0), "{said}");
+        (text + &said).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let uring = run("null", "cpus=2", "--fixedbufs=1");
+    assert!(uring.contains("cpu=epyc-6.18, which does not know what io_uring's calls take"), "{uring}");
+    let tags = run("nvme-ssd-ideal", "nr_hw_queues=2,host_tagset=1", "--hipri=0");
+    assert!(tags.contains("host_tagset changes nothing") && !tags.contains("registerfiles"), "{tags}");
+}

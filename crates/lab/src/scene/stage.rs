@@ -8,7 +8,7 @@ use blksched_disks::{Attached, DiskSpec};
 use blksched_simulate::{Beside, BesideDisk, Length, OtherDisk, Surroundings, Trial};
 use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::replay::Windows;
-use blksched_workloads::{CpuSet, GaveUp, GroupPlan, JobPlan, Plan, whole_disk};
+use blksched_workloads::{GaveUp, GroupPlan, Plan, whole_disk};
 
 use super::Scene;
 use super::contender::{Contender, contenders};
@@ -368,35 +368,6 @@ impl Stage {
             ));
         }
         notes
-    }
-
-    /// Notes on cpus_allowed where the host does not have such processors, or where I/O costs them nothing; and on
-    /// hardware queues that the disk does not have.
-    pub fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
-        let cpus = scene.host.cpus as usize;
-        let kind = scene.attached.unwrap_or(self.disk.attached);
-        let others = scene.host.hardware_queues.filter(|_| !kind.has_hardware_queues());
-        let others = others.map(|_| {
-            format!(
-                "--host nr_hw_queues changes nothing: {} is attached by {}, not nvme, virtio or scsi",
-                self.disk.name,
-                kind.word()
-            )
-        });
-        let jobs = || self.plan.jobs.iter().filter(|job| job.cpus_allowed != CpuSet::ALL && job.number == 0);
-        if scene.host.cpu.is_none() {
-            let says =
-                jobs().next().map(|job| format!("{}: cpus_allowed changes nothing with --host cpu=off", job.name));
-            return says.into_iter().chain(others).collect();
-        }
-        let lacks = jobs().filter(|job| !(0..cpus).any(|cpu| job.cpus_allowed.has(cpu)));
-        let say = |job: &JobPlan| {
-            format!(
-                "{}: the host has none of its cpus_allowed, so it may use all {cpus}; --host cpus=N adds more",
-                job.name
-            )
-        };
-        lacks.map(say).chain(others).collect()
     }
 
     /// The stage with each section of a job file in a row of its own, whatever `group_reporting` joins: one row of an

@@ -121,7 +121,7 @@ mod tests {
         let costs = CpuCosts { submit: us(20), reap: us(30), uring: Some(uring), ..CpuCosts::default() };
         let of = |calls: Calls| {
             let CallCosts { submit, reap } = costs.of_calls(calls);
-            (submit.as_us(), reap.as_us())
+            (submit.as_ns() / 1000, reap.as_ns() / 1000)
         };
         let ring = Calls { interface: CallInterface::Uring, ..Calls::default() };
         assert_eq!(of(Calls::default()), (20, 30));

@@ -91,10 +91,10 @@ fn a_scsi_hosts_queues_have_tags_of_their_own_unless_it_shares_them() {
 
 #[test]
 fn kybers_lock_is_a_hardware_queues_also_where_tags_are_shared() {
-    let waits = |around: Surroundings| run_on("kyber", 64, around).cpu.unwrap().spun.as_us();
+    let waits = |around: Surroundings| run_on("kyber", 64, around).cpu.unwrap().spun.as_ns();
     let attached = Some(Attached::Scsi);
     let one = waits(Surroundings { attached, ..Surroundings::default() });
     let of = |shares_tags| Surroundings { attached, hardware_queues: Some(8), shares_tags, ..Surroundings::default() };
     let (shared, own) = (waits(of(true)), waits(of(false)));
-    assert!(one > 0 && shared == 0 && own == 0, "{one} us with one queue, {shared} and {own} us with eight");
+    assert!(one > 0 && shared == 0 && own == 0, "{one} ns with one queue, {shared} and {own} ns with eight");
 }

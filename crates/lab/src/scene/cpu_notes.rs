@@ -1,0 +1,65 @@
+//! Notes on what was said of processors and changes nothing.
+
+use blksched_disks::Attached;
+use blksched_workloads::{CallInterface, Calls, CpuSet, JobPlan};
+
+use super::{Scene, Stage};
+
+impl Stage {
+    /// Notes on `cpus_allowed` where the host does not have such processors, or where I/O costs them nothing; on
+    /// hardware queues that the disk does not have or share; and on calls whose costs are not known.
+    pub fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
+        let mut notes = self.pinned(scene);
+        notes.extend(self.queues_that_are_not(scene));
+        notes.extend(self.calls_that_are_not_known(scene));
+        notes
+    }
+
+    fn pinned(&self, scene: &Scene) -> Vec<String> {
+        let cpus = scene.host.cpus as usize;
+        let jobs = || self.plan.jobs.iter().filter(|job| job.cpus_allowed != CpuSet::ALL && job.number == 0);
+        if scene.host.cpu.is_none() {
+            let says =
+                jobs().next().map(|job| format!("{}: cpus_allowed changes nothing with --host cpu=off", job.name));
+            return says.into_iter().collect();
+        }
+        let lacks = jobs().filter(|job| !(0..cpus).any(|cpu| job.cpus_allowed.has(cpu)));
+        let say = |job: &JobPlan| {
+            format!(
+                "{}: the host has none of its cpus_allowed, so it may use all {cpus}; --host cpus=N adds more",
+                job.name
+            )
+        };
+        lacks.map(say).collect()
+    }
+
+    fn queues_that_are_not(&self, scene: &Scene) -> Option<String> {
+        let kind = scene.attached.unwrap_or(self.disk.attached);
+        scene.host.hardware_queues?;
+        let (name, word) = (&self.disk.name, kind.word());
+        match kind {
+            _ if !kind.has_hardware_queues() => Some(format!(
+                "--host nr_hw_queues changes nothing: {name} is attached by {word}, not nvme, virtio or scsi"
+            )),
+            Attached::Scsi => None,
+            _ => scene.host.shares_tags.then(|| {
+                format!("--host host_tagset changes nothing: {name} is attached by {word}, and only scsi shares tags")
+            }),
+        }
+    }
+
+    fn calls_that_are_not_known(&self, scene: &Scene) -> Option<String> {
+        let usual = |calls: Calls| calls == Calls { interface: calls.interface, ..Calls::default() };
+        let job = self.plan.jobs.iter().find(|job| !usual(job.calls))?;
+        let (name, said) = (&job.name, "registerfiles, fixedbufs, hipri and sqthread_poll change nothing");
+        match &scene.host.cpu {
+            _ if job.calls.interface != CallInterface::Uring => Some(format!("{name}: {said} without io_uring")),
+            None => Some(format!("{name}: {said} with --host cpu=off")),
+            Some(preset) if preset.costs.uring.is_none() => Some(format!(
+                "{name}: {said} with --host cpu={}, which does not know what io_uring's calls take (docs/host.md)",
+                preset.name
+            )),
+            Some(_) => None,
+        }
+    }
+}
