@@ -181,7 +181,7 @@ fn each_way_of_io_uring_costs_what_the_preset_says() {
     let costs = CpuCosts { uring: Some(uring), ..CpuPreset::usual().costs };
     let with = |options: &str| {
         let jobs = format!(
-            "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=io_uring\niodepth=8\ntime_based\nruntime=9\n{options}\n"
+            "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=io_uring\niodepth=8\ncpus_allowed=0\n{options}\n"
         );
         worked(costs, Attached::Nvme, &jobs)
     };
