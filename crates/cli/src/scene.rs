@@ -78,9 +78,9 @@ pub(crate) struct SceneArguments {
     /// of one of several disks, as in sdb:max_bytes=64m,sdb:strict_limit=1; its processors, as in cpus=8 (for
     /// `compare` also several numbers: cpus=1..64, cpus=1/4/10), and what I/O costs them under 6.x: cpu=off, a preset
     /// (`blksched list cpu`), a TOML file; dispatch=submitter, worker or charged, who dispatches under a scheduler;
-    /// nr_hw_queues=8, how many hardware queues an NVMe drive, a virtual disk or a SCSI host has, each with its own tags
-    /// unless host_tagset=1; rq_affinity=0 to 2 and irq_cpu=N, who handles completions; and of 100 completions, after
-    /// how many the I/O's owner or the kernel's worker runs first: owner_first=60, worker_first=76
+    /// nr_hw_queues=8, how many hardware queues an NVMe drive, a virtual disk or a SCSI host has, each with its own
+    /// tags unless host_tagset=1; rq_affinity=0 to 2 and irq_cpu=N, who handles completions; and of 100 completions,
+    /// after how many the I/O's owner or the kernel's worker runs first: owner_first=60, worker_first=76
     /// (docs/host.md)
     #[arg(long, value_name = "NAME=VALUE,…", value_parser = host, default_value = "")]
     #[arg(hide_default_value = true)]

@@ -180,10 +180,8 @@ fn each_way_of_io_uring_costs_what_the_preset_says() {
     let uring = UringCosts { calls, registered: us(1), fixed: us(2), poll: us(1), ring: us(1) };
     let costs = CpuCosts { uring: Some(uring), ..CpuPreset::usual().costs };
     let with = |options: &str| {
-        let jobs = format!(
-            "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=io_uring\niodepth=8\ncpus_allowed=0\n{options}\n"
-        );
-        worked(costs, Attached::Nvme, &jobs)
+        let job = "[r]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=io_uring\niodepth=8\ncpus_allowed=0\n";
+        worked(costs, Attached::Nvme, &format!("{job}{options}\n"))
     };
     let (plain, ..) = with("");
     let (registered, ..) = with("registerfiles\nfixedbufs");
@@ -202,7 +200,7 @@ fn each_way_of_io_uring_costs_what_the_preset_says() {
 #[test]
 fn a_nicer_process_gets_less_of_a_processor_where_turns_go_by_time() {
     let run = |preset: &str| {
-        let jobs = "[global]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=libaio\niodepth=8\ntime_based\nruntime=9\n\
+        let jobs = "[global]\nrw=randread\ndirect=1\nbs=4k\nsize=1g\nioengine=libaio\niodepth=8\n\
                     [usual]\n[nice]\nnice=5\noffset=1g\n";
         let costs = CpuPreset::builtin(preset).unwrap().costs;
         let trial = trial("none", "null", jobs, Some(HostCpus { cpus: 1, costs }));

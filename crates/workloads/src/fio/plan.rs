@@ -269,7 +269,7 @@ impl JobOrder {
                 CpuPolicy::Split => s.cpus.allowed.split(clone.number),
             },
             nice: s.nice as i8,
-            calls: s.calls,
+            calls: s.cpus.calls,
             disks,
             files: Some(files),
             begins: None,

@@ -158,8 +158,6 @@ pub(crate) struct Settings {
     pub runtime: Option<Span>,
     pub time_based: bool,
     pub engine: IoEngine,
-    /// Its system calls.
-    pub calls: Calls,
     pub iodepth: u64,
     pub direct: bool,
     pub invalidate: bool,
@@ -236,11 +234,14 @@ pub struct Jumps {
 pub struct CpuSettings {
     pub allowed: CpuSet,
     pub policy: CpuPolicy,
+    /// What is called for I/O, as far as processors feel it.
+    pub calls: Calls,
 }
 
 impl Default for CpuSettings {
     fn default() -> CpuSettings {
-        CpuSettings { allowed: CpuSet::ALL, policy: CpuPolicy::Shared }
+        let calls = Calls { interface: CallInterface::Sync, ..Calls::default() };
+        CpuSettings { allowed: CpuSet::ALL, policy: CpuPolicy::Shared, calls }
     }
 }
 
@@ -288,7 +289,6 @@ impl Default for Settings {
             runtime: None,
             time_based: false,
             engine: IoEngine::Synchronous,
-            calls: Calls { interface: CallInterface::Sync, ..Calls::default() },
             iodepth: 1,
             direct: false,
             invalidate: true,

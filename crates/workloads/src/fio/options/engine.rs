@@ -92,31 +92,31 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     entry(
         "hipri",
         &[],
-        OptionKind::Flag(|s, on| s.calls.polls = on),
+        OptionKind::Flag(|s, on| s.cpus.calls.polls = on),
         "io_uring polls the drive, which does not interrupt: only where a preset of --host cpu knows what that takes",
     ),
     entry(
         "registerfiles",
         &[],
-        OptionKind::Flag(|s, on| s.calls.registered_files = on),
+        OptionKind::Flag(|s, on| s.cpus.calls.registered_files = on),
         "io_uring's files are registered with the kernel, likewise",
     ),
     entry(
         "fixedbufs",
         &[],
-        OptionKind::Flag(|s, on| s.calls.fixed_buffers = on),
+        OptionKind::Flag(|s, on| s.cpus.calls.fixed_buffers = on),
         "io_uring's blocks are registered with the kernel, likewise",
     ),
     entry(
         "sqthread_poll",
         &[],
-        OptionKind::Flag(|s, on| s.calls.has_thread = on),
+        OptionKind::Flag(|s, on| s.cpus.calls.has_thread = on),
         "a thread of the kernel submits for io_uring, on another processor if there is one, likewise",
     ),
     entry(
         "sqthread_poll_cpu",
         &[],
-        OptionKind::Int { min: 0, max: 63, set: |s, cpu| s.calls.thread_cpu = Some(cpu as u32) },
+        OptionKind::Int { min: 0, max: 63, set: |s, cpu| s.cpus.calls.thread_cpu = Some(cpu as u32) },
         "the processor of that thread",
     ),
     entry(

@@ -72,7 +72,7 @@ fn set_engine(settings: &mut Settings, word: &str) -> Result<(), &'static str> {
         "io_uring_cmd" => IoEngine::AsynchronousCommands,
         _ => IoEngine::Asynchronous,
     };
-    settings.calls.interface = match (settings.engine, word) {
+    settings.cpus.calls.interface = match (settings.engine, word) {
         (IoEngine::Synchronous | IoEngine::Mapped | IoEngine::SynchronousCommands, _) => CallInterface::Sync,
         (_, "io_uring" | "io_uring_cmd") => CallInterface::Uring,
         _ => CallInterface::Aio,
