@@ -17,7 +17,7 @@ use blksched::{
 use blksched_disks::{Disk, Finished, Stint};
 use blksched_workloads::host::fs::FileSystem;
 use blksched_workloads::host::{Host, HostKnobs, MemoryDevice, Pages, WriteBack};
-use blksched_workloads::{Delivered, Emission, PlannedFile, Source, Trouble};
+use blksched_workloads::{Delivered, Emission, PlannedFile, Source, Trouble, UNCOUNTED};
 
 use crate::disk_number::DiskNumber;
 use crate::hash::TraceHash;
@@ -536,7 +536,9 @@ impl<L: Listener, O: Observer> World<L, O> {
             self.untaken[source].push_back((tag, place));
         } else {
             let done = self.flights.release(place).completion(submitter);
-            self.observer.completed(self.now, source, &done);
+            if tag != UNCOUNTED {
+                self.observer.completed(self.now, source, &done);
+            }
         }
         let next = self.sources[source].done(self.now, tag, failed);
         self.next_turn(source, next);
@@ -560,7 +562,9 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Source number `index` submits something; returns the world's name for it.
     fn begin_io(&mut self, index: usize, tag: Tag, what: (Op, Sector, u64), priority: Priority) -> Tag {
         let (op, start, bytes) = what;
-        self.observer.submitted(self.now, index, op, bytes);
+        if tag != UNCOUNTED {
+            self.observer.submitted(self.now, index, op, bytes);
+        }
         let owner = Owner::Source(index as u32);
         let start = if self.is_lone() { start } else { self.on_disk(start) };
         self.flights.insert(Flight::new(owner, tag, (op, start, bytes), priority, self.now))

@@ -43,6 +43,7 @@ mod slots;
 mod sync;
 mod timers;
 mod transfer;
+mod unlink;
 mod write;
 mod writeback;
 
@@ -63,7 +64,7 @@ use timers::Timers;
 use transfer::{PageWriter, Transfer, TransferKind};
 
 pub use balance::{Answer, Balance, BalanceLimits, DeviceIndex, DeviceLimits, DirtyingTask, Ticks, Verdict};
-pub use call::{CallWork, HostCall, Memory, OpenFile, RangeSync, Stable, Touch};
+pub use call::{CallWork, HostCall, Memory, NameChange, OpenFile, RangeSync, Stable, Touch};
 pub use dirty_files::FlusherReason;
 pub use dirty_memory::{MemoryDevice, WriteBack};
 pub use dirty_pool::{DirtyLimits, DirtyPool};
@@ -146,8 +147,16 @@ impl Host {
                 }
                 self.ops[id].stage = OpStage::Entering(change);
             }
-            (CallWork::Change(..), None) => return self.finish(now, id),
-            (CallWork::Write(..), Some(_)) => self.ops[id].stage = OpStage::Entering(Change::Times),
+            (CallWork::Change(..) | CallWork::Name(_), None) => return self.finish(now, id),
+            (CallWork::Name(name @ NameChange::Create(_)), Some(_)) => {
+                self.ops[id].stage = OpStage::Entering(name.change());
+            }
+            (CallWork::Name(name @ NameChange::Unlink(_)), Some(_)) => {
+                self.ops[id].stage = OpStage::Unlinking(name.change());
+            }
+            (CallWork::Write(range, _), Some(filing)) => {
+                self.ops[id].stage = OpStage::Entering(filing.change_of_write(&range.pages()));
+            }
             _ => {}
         }
         self.go_on(now, id);
@@ -277,6 +286,7 @@ impl Host {
         let op = &self.ops[id];
         let next = match (op.stage, op.task) {
             (OpStage::Entering(change), _) => return self.enter_on(now, id, change),
+            (OpStage::Unlinking(change), _) => return self.unlink_on(now, id, change),
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Read(_), file, .. })) => {
                 self.read_on(now, id, &file)
             }
@@ -367,7 +377,9 @@ impl Host {
 
     fn note_wait(&mut self, now: Instant, id: OpId) {
         let op = &mut self.ops[id];
-        if let (Some((since, what)), OpTask::Call(call)) = (op.waits.take(), op.task) {
+        if let (Some((since, what)), OpTask::Call(call)) = (op.waits.take(), op.task)
+            && !matches!(call.work, CallWork::Name(_))
+        {
             self.report.calls_mut(call.op()).waited[what as usize] += now.since(since);
         }
     }
@@ -387,7 +399,9 @@ impl Host {
     fn give_back(&mut self, id: OpId) {
         let HostOp { task, failed, issued_at, .. } = self.ops.remove(id);
         let OpTask::Call(call) = task else { unreachable!("only calls return") };
-        self.report.calls_mut(call.op()).returned += 1;
+        if !matches!(call.work, CallWork::Name(_)) {
+            self.report.calls_mut(call.op()).returned += 1;
+        }
         self.out.push(Wish::Return { submitter: call.submitter, tag: call.tag, failed, issued_at });
     }
 }

@@ -27,4 +27,4 @@ pub use disks::{DiskPlace, DiskPlaces, is_device, whole_disk};
 pub use plan::{
     FileState, FilesPlan, GroupPlan, IoCharacter, JobPlan, MOST_PERCENT, Plan, PlannedFile, Syncs, in_figures,
 };
-pub use source::{Delivered, Emission, GaveUp, LoneBurst, Source, TakenIo, Trouble};
+pub use source::{Delivered, Emission, GaveUp, LoneBurst, Source, TakenIo, Trouble, UNCOUNTED};

@@ -107,6 +107,9 @@ impl GaveUp {
     }
 }
 
+/// The tag of calls that a source makes for itself and that are none of its I/Os: they are in no report.
+pub const UNCOUNTED: Tag = Tag(u64::MAX - 1);
+
 /// A burst of one bio, as most are. In a list it would be [`Emission::Taken`], if a completion is taken,
 /// [`Emission::Submit`] and [`Emission::Waits`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -118,6 +118,7 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
             // Nobody waits for discards.
             "noatime" | "" | "discard" | "max_batch_time=0" => {}
             "data=writeback" => settings.data = JournalMode::Writeback,
+            "data=journal" => settings.data = JournalMode::Journal,
             "nobarrier" => settings.barrier = false,
             "journal_async_commit" => settings.async_commit = true,
             _ if let Some(seconds) = option.strip_prefix("commit=").and_then(|text| text.parse().ok()) => {

@@ -2,8 +2,8 @@
 
 use blksched::author::Waiter;
 use blksched::{Bio, Hints, Instant, Listener, Op, Submitted, Tag};
-use blksched_workloads::host::HostCall;
-use blksched_workloads::{Emission, LoneBurst, TakenIo};
+use blksched_workloads::host::{CallWork, HostCall};
+use blksched_workloads::{Emission, LoneBurst, TakenIo, UNCOUNTED};
 
 use super::work::CpuWork;
 use super::{Observer, World};
@@ -79,7 +79,9 @@ impl<L: Listener, O: Observer> World<L, O> {
                     entered = true;
                     let what = (call.op(), call.start(), call.bytes());
                     let call = HostCall { tag: self.begin_io(index, call.tag, what, call.priority), ..*call };
-                    self.tells(|| Happening::Began(Begun::call(&call)));
+                    if !matches!(call.work, CallWork::Name(_)) {
+                        self.tells(|| Happening::Began(Begun::call(&call)));
+                    }
                     self.host.call(self.now, call);
                 }
                 Emission::Remember { ref file, memory } => {
@@ -140,7 +142,9 @@ impl<L: Listener, O: Observer> World<L, O> {
         let mut done = self.flights.release(place).completion(self.properties[source].submitter);
         let at_once = if self.labour.is_some() { done.accepted_at } else { done.submitted_at };
         done.accepted_at = accepted.unwrap_or(at_once);
-        self.observer.completed(self.now, source, &done);
+        if done.tag != UNCOUNTED {
+            self.observer.completed(self.now, source, &done);
+        }
     }
 
     /// Puts a source's own bio in flight, under the world's name for it.

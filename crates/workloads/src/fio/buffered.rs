@@ -9,6 +9,7 @@
 //! we do not.
 
 mod between;
+mod names;
 mod range;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -19,9 +20,11 @@ use blksched::{Bio, Instant, Op, SubmitterId};
 use super::grain::CountedFiles;
 use crate::host::fs::Syncing;
 use crate::host::{Advice, ByteRange, CallWork, HostCall, Memory, OpenFile, Stable, Touch};
-use crate::{Delivered, Emission, Source, Trouble};
+use crate::{Delivered, Emission, Source, Trouble, UNCOUNTED};
 pub(crate) use between::ClosePlan;
 use between::{BETWEEN_TAG, Between, Closing};
+use names::Names;
+pub(crate) use names::NamesPlan;
 pub(crate) use range::RangePlan;
 use range::Ranges;
 
@@ -68,6 +71,8 @@ pub(crate) struct Buffering {
     pub stable: Stable,
     /// It has its files mapped.
     pub mapping: Option<Mapping>,
+    /// What it does with their names.
+    pub names: Option<NamesPlan>,
 }
 
 /// How a job uses a mapping of its files.
@@ -91,6 +96,9 @@ pub(crate) struct Buffered<S> {
     syncing: Option<FileSyncs>,
     ranges: Option<Ranges>,
     closing: Option<Closing>,
+    names: Option<Names>,
+    /// Its last I/O.
+    last: Option<Bio>,
     between: Between,
 }
 
@@ -111,8 +119,10 @@ impl<S: Source> Buffered<S> {
         let lengths = how.files.iter().map(|file| file.sectors * 512 / grain * grain);
         let closing = how.close.map(|plan| Closing::new(plan, lengths));
         let ranges = how.range.map(Ranges::new);
+        let names = how.names.map(|plan| Names::new(plan, how.files.len()));
         let (written, between) = (BTreeSet::new(), Between::default());
-        Buffered { process, how, done: 0, next_pass: 0, written, syncing: None, ranges, closing, between }
+        let (done, next_pass, syncing, last) = (0, 0, None, None);
+        Buffered { process, how, done, next_pass, written, syncing, ranges, closing, names, last, between }
     }
 
     fn file_at(&self, bio: &Bio) -> usize {
@@ -134,11 +144,21 @@ impl<S: Source> Buffered<S> {
         Emission::Call(HostCall { tag, submitter, priority, group, file: self.how.files[file], work })
     }
 
-    fn transfer(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
-        if self.done >= self.next_pass {
-            self.next_pass += self.how.pass.max(1);
+    /// An I/O begins; a pass over the files may.
+    fn begins(&mut self, out: &mut Vec<Emission>) {
+        if self.done < self.next_pass {
+            return;
+        }
+        self.next_pass += self.how.pass.max(1);
+        if self.done > 0 {
+            self.names.iter_mut().for_each(Names::next_pass);
+        }
+        if self.how.how == Through::Memory {
             out.extend(self.how.files.iter().map(|file| Emission::Remember { file: *file, memory: self.how.memory }));
         }
+    }
+
+    fn transfer(&mut self, bio: &Bio, out: &mut Vec<Emission>) {
         let file = self.file_at(bio);
         let range = self.range(bio, file);
         self.done += u64::from(bio.sectors) * 512;
@@ -147,6 +167,9 @@ impl<S: Source> Buffered<S> {
         if stores {
             self.written.insert(file);
             self.ranges.iter_mut().for_each(|ranges| ranges.wrote(file, range));
+        }
+        if self.how.how == Through::Direct {
+            return out.push(Emission::Submit(*bio));
         }
         let work = match (self.how.mapping, stores) {
             (Some(Mapping { advice, syncs }), _) => CallWork::Touch(Touch { range, stores, advice, syncs }),
@@ -196,6 +219,29 @@ impl<S: Source> Buffered<S> {
         range.map(|work| (file, work))
     }
 
+    /// What happens to names before an I/O of this file.
+    fn renaming(&mut self, file: usize) -> Option<(usize, CallWork)> {
+        self.removal().or_else(|| {
+            let made = self.names.as_mut()?.makes(file)?;
+            Some((file, CallWork::Name(made)))
+        })
+    }
+
+    /// The next file that is removed, if any is to be.
+    fn removal(&mut self) -> Option<(usize, CallWork)> {
+        let (file, name) = self.names.as_mut()?.removes()?;
+        self.written.remove(&file);
+        Some((file, CallWork::Name(name)))
+    }
+
+    /// Makes a call of its own, after which this comes.
+    fn calls(&mut self, bio: &Bio, (file, work): (usize, CallWork), then: Emission, out: &mut Vec<Emission>) {
+        let tag = if matches!(work, CallWork::Name(_)) { UNCOUNTED } else { BETWEEN_TAG };
+        let bio = Bio { tag, ..*bio };
+        out.extend([self.call(&bio, file, work), Emission::Waits]);
+        self.between.calls(then);
+    }
+
     /// Passes what the process does to the host's memory, unless a call of its own comes first or has not returned.
     fn pass(&mut self, emission: Emission, out: &mut Vec<Emission>) {
         if self.between.is_calling() {
@@ -203,21 +249,24 @@ impl<S: Source> Buffered<S> {
         }
         match emission {
             Emission::Submit(bio) if bio.op == Op::Flush => self.sync(&bio, out),
-            Emission::Submit(bio) if self.how.how == Through::Direct => {
-                if bio.op == Op::Write {
-                    let file = self.file_at(&bio);
-                    self.written.insert(file);
-                }
-                out.push(emission);
-            }
             Emission::Submit(bio) if bio.op != Op::Discard => {
+                self.last = Some(bio);
                 let file = self.file_at(&bio);
-                if let Some((file, work)) = self.due(file) {
-                    let bio = Bio { tag: BETWEEN_TAG, ..bio };
-                    out.extend([self.call(&bio, file, work), Emission::Waits]);
-                    return self.between.calls(emission);
+                let due = self.due(file).or_else(|| {
+                    self.begins(out);
+                    self.renaming(file)
+                });
+                match due {
+                    Some(call) => self.calls(&bio, call, emission, out),
+                    None => self.transfer(&bio, out),
                 }
-                self.transfer(&bio, out);
+            }
+            Emission::Exit => {
+                self.names.iter_mut().for_each(Names::ends);
+                match (self.last, self.removal()) {
+                    (Some(bio), Some(call)) => self.calls(&bio, call, emission, out),
+                    _ => out.push(emission),
+                }
             }
             other => out.push(other),
         }
@@ -227,17 +276,21 @@ impl<S: Source> Buffered<S> {
 impl<S: Source> Source for Buffered<S> {
     fn next(&self) -> Option<Instant> {
         let synced = self.syncing.as_ref().and_then(|syncing| syncing.returned);
-        [self.between.returned(), synced, self.process.next()].into_iter().flatten().min()
+        let returned = self.between.returned().map(|(at, _)| at);
+        [returned, synced, self.process.next()].into_iter().flatten().min()
     }
 
     fn emit(&mut self, now: Instant, out: &mut Vec<Emission>) {
-        if self.between.returned().is_some() {
-            out.push(Emission::Taken { tag: BETWEEN_TAG, accepted: None });
+        if let Some((_, tag)) = self.between.returned() {
+            out.push(Emission::Taken { tag, accepted: None });
             for emission in self.between.go_on() {
                 self.pass(emission, out);
             }
         }
         self.sync_next(out);
+        if self.process.is_finished() {
+            return;
+        }
         let mut direct = Vec::new();
         self.process.emit(now, &mut direct);
         for emission in direct {
@@ -246,8 +299,8 @@ impl<S: Source> Source for Buffered<S> {
     }
 
     fn delivered(&mut self, now: Instant, what: Delivered) {
-        if let Delivered::Done { tag: BETWEEN_TAG, .. } = what {
-            return self.between.came_back(now);
+        if let Delivered::Done { tag: tag @ (BETWEEN_TAG | UNCOUNTED), .. } = what {
+            return self.between.came_back(now, tag);
         }
         let mut what = what;
         if let (Delivered::Done { tag, failed }, Some(syncing)) = (what, &mut self.syncing)
@@ -269,7 +322,7 @@ impl<S: Source> Source for Buffered<S> {
     }
 
     fn is_finished(&self) -> bool {
-        self.process.is_finished()
+        self.process.is_finished() && !self.between.is_calling()
     }
 
     fn awaits_exits(&self) -> bool {

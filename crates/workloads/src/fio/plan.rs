@@ -12,7 +12,7 @@ use std::sync::Arc;
 use crate::fio::ddir::{Ddir, PerDdir};
 use blksched::{Class, GroupId, Op, Priority, Sector, Span, SubmitterId};
 
-use super::buffered::{Buffered, Buffering, ClosePlan, Mapping, Through};
+use super::buffered::{Buffered, Buffering, ClosePlan, Mapping, NamesPlan, Through};
 use super::errors::{Note, Problem};
 use super::files::{Files, JobClone, does_not_fit};
 use super::grain::{CountedFiles, Grain};
@@ -92,10 +92,12 @@ pub(crate) fn plan(
     fs: FsMount,
 ) -> Result<Plan, Vec<Problem>> {
     let fs = on::file_system(jobs, fs, disks.all()[0].sectors).map_err(|problem| vec![problem])?;
-    let (clones, files) = cloned(jobs, disks)?;
+    let (adapted, mut unheeded) = on::through_memory(jobs, fs);
+    let (clones, files) = cloned(&adapted, disks)?;
     let mut problems = Vec::new();
     let extents = files.lay_out(fs.kind, disks).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
-    let (notes, jobs) = (files.notes(&clones), Vec::with_capacity(clones.len()));
+    unheeded.extend(files.notes(&clones));
+    let (notes, jobs) = (unheeded, Vec::with_capacity(clones.len()));
     let placed = on::files(fs.kind, &clones, &files, &extents);
     let blank = on::blank(&clones, &files.needs, &extents);
     let mut plan = Plan { notes, jobs, fs, files: placed, blank, disks: names(disks), ..Plan::default() };
@@ -112,7 +114,9 @@ pub(crate) fn plan(
                     && files.needs[clone.files[0]] != Need::WholeDisk
                     && files.disks[clone.files[0]] == 0;
                 let placed = clone.files.iter().map(place).collect();
-                let buffering = buffering(s, placed, counted.as_ref(), regions.pass, on_files);
+                let name = files.names[clone.files[0]].rsplit('/').next().map_or(0, str::len);
+                let names = on_files.then(|| on::names(s, name)).flatten();
+                let buffering = buffering(s, placed, counted.as_ref(), regions.pass, (on_files, names));
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(about_a_mapping(clone.job, clone.number));
                 plan.notes.extend(through_the_scheduler(clone.job, clone.number));
@@ -392,13 +396,13 @@ fn open_file(s: &Settings, place: layout::FileExtent, need: layout::Need) -> Ope
 }
 
 /// The buffering of a job; `pass` is the number of bytes of one pass over its files, if it counts in sectors.
-/// `on_files`: they are on a file system.
+/// `on_files`: they are on a file system, and what happens to their names there.
 fn buffering(
     s: &Settings,
     mut files: Vec<OpenFile>,
     counted: Option<&CountedJob<'_>>,
     pass: u64,
-    on_files: bool,
+    (on_files, names): (bool, Option<NamesPlan>),
 ) -> Option<Buffering> {
     let memory = match (s.pre_read, s.invalidate) {
         (true, _) => Memory::Load,
@@ -422,7 +426,7 @@ fn buffering(
     };
     let pass = counted.map_or(pass, |counted| counted.regions.pass);
     let counted = counted.map(|counted| counted.files.clone());
-    Some(Buffering { files: files.into(), counted, memory, pass, range, close, how, syncs, stable, mapping })
+    Some(Buffering { files: files.into(), counted, memory, pass, range, close, how, syncs, stable, mapping, names })
 }
 
 /// An `iodepth` without effect is reported once, at the job's first process.

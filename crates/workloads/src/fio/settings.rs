@@ -264,6 +264,11 @@ pub(crate) struct RareSettings {
     /// Its processes lock their files.
     pub locks: bool,
     pub fs: Option<FsMount>,
+    /// Its files come to be when they are opened.
+    pub create_on_open: bool,
+    /// They are removed after each pass, or at its end.
+    pub unlink_each_loop: bool,
+    pub unlink: bool,
 }
 
 impl Default for Settings {

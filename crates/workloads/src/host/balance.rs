@@ -184,6 +184,16 @@ impl Balance {
         device.writeback += pages;
     }
 
+    /// So many dirty pages are gone without having been written.
+    ///
+    /// # Panics
+    /// If this many are not dirty.
+    pub fn dropped(&mut self, device: DeviceIndex, pages: u64) {
+        let device = &mut self.devices[device.0];
+        assert!(pages <= device.dirty, "{pages} pages dropped of {} dirty ones", device.dirty);
+        device.dirty -= pages;
+    }
+
     /// They are there.
     ///
     /// # Panics

@@ -2,7 +2,7 @@
 
 use blksched::{GroupId, Op, Priority, Sector, SubmitterId, Tag};
 
-use super::fs::{Change, InodeId, Syncing};
+use super::fs::{Change, InodeId, NamedIn, Syncing};
 use super::page::{ByteRange, PAGE_SECTORS, Pages, pages_of};
 use super::readahead::Advice;
 
@@ -63,6 +63,28 @@ pub enum CallWork {
     Touch(Touch),
     /// A call that changes only metadata of this file. Without a file system it does nothing.
     Change(InodeId, Change),
+    /// The file's name comes or goes. Without a file system it does nothing.
+    Name(NameChange),
+}
+
+/// What happens to a file's name, of this length \[bytes\].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameChange {
+    /// `open` with `O_CREAT` of a file that does not exist: it is empty.
+    Create(u8),
+    /// `unlink`: what is dirty of the file leaves memory and is not written.
+    Unlink(u8),
+}
+
+impl NameChange {
+    /// As the file system knows it: all files are in one directory.
+    pub(super) fn change(self) -> Change {
+        let named = |name: u8| NamedIn { dir: InodeId::ROOT, name: name.into() };
+        match self {
+            NameChange::Create(name) => Change::Create(named(name)),
+            NameChange::Unlink(name) => Change::Unlink(named(name)),
+        }
+    }
 }
 
 /// Loads or stores of the processor in a mapping of a file, one page after the other.
@@ -113,7 +135,9 @@ impl HostCall {
             CallWork::Read(_) => Op::Read,
             CallWork::Write(..) | CallWork::Touch(Touch { stores: true, .. }) => Op::Write,
             CallWork::Touch(Touch { stores: false, .. }) => Op::Read,
-            CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => Op::Flush,
+            CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) | CallWork::Name(_) => {
+                Op::Flush
+            }
         }
     }
 
@@ -124,7 +148,7 @@ impl HostCall {
                 Sector(range.start / 512)
             }
             CallWork::Range { start, .. } => start,
-            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.start,
+            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) | CallWork::Name(_) => self.file.start,
         }
     }
 
@@ -132,7 +156,7 @@ impl HostCall {
     pub fn bytes(&self) -> u64 {
         match self.work {
             CallWork::Read(range) | CallWork::Write(range, _) | CallWork::Touch(Touch { range, .. }) => range.bytes,
-            CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) => 0,
+            _ => 0,
         }
     }
 
@@ -152,7 +176,7 @@ impl HostCall {
         match self.work {
             CallWork::Read(range) | CallWork::Write(range, _) | CallWork::Touch(Touch { range, .. }) => range.pages(),
             CallWork::Range { start, sectors, .. } => pages_of(start, sectors),
-            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) => self.file.pages(),
+            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) | CallWork::Name(_) => self.file.pages(),
         }
     }
 }

@@ -161,6 +161,16 @@ impl DirtyMemory {
         }
     }
 
+    /// These dirty pages are gone without having been written.
+    pub fn dropped(&mut self, pages: &Pages) {
+        match self {
+            DirtyMemory::Stopping(memory) => memory.pool.dropped(count(pages) * PAGE_BYTES),
+            DirtyMemory::Balanced(memory) => {
+                memory.balance.dropped(memory.device_of(pages.start), count(pages));
+            }
+        }
+    }
+
     pub fn written(&mut self, now: Instant, pages: &Pages) {
         match self {
             DirtyMemory::Stopping(memory) => memory.pool.written(count(pages) * PAGE_BYTES),

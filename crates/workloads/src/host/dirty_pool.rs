@@ -73,6 +73,15 @@ impl<W> DirtyPool<W> {
         self.writeback += bytes;
     }
 
+    /// This much will never be written.
+    ///
+    /// # Panics
+    /// If this much is not dirty.
+    pub fn dropped(&mut self, bytes: u64) {
+        assert!(bytes <= self.dirty, "{bytes} bytes dropped of {} dirty ones", self.dirty);
+        self.dirty -= bytes;
+    }
+
     /// It has been written.
     ///
     /// # Panics

@@ -155,6 +155,21 @@ impl Filing {
         }
     }
 
+    /// How a `write` of these pages begins.
+    pub fn change_of_write(&self, pages: &Pages) -> Change {
+        match (&self.fs, self.blocks(pages)) {
+            (FileSystem::Ext4(fs), Some((_, blocks))) => fs.change_of_write(blocks, pages.start),
+            _ => Change::Times,
+        }
+    }
+
+    /// These dirty pages of a file leave memory without having been written.
+    pub fn dropped(&mut self, pages: &Pages) {
+        let Some((inode, blocks)) = self.blocks(pages) else { return };
+        self.io_ends.drop_rest(inode, blocks);
+        self.placed = 0..0;
+    }
+
     /// A write of these pages begins.
     pub fn write_begins(&mut self, id: TransferId, pages: &Pages) {
         if let Some((inode, blocks)) = self.blocks(pages) {
@@ -248,7 +263,7 @@ impl Host {
             return;
         }
         match self.ops[id].task {
-            OpTask::Call(HostCall { work: CallWork::Change(..), .. }) => self.finish(now, id),
+            OpTask::Call(HostCall { work: CallWork::Change(..) | CallWork::Name(_), .. }) => self.finish(now, id),
             OpTask::Call(_) => {
                 self.ops[id].stage = OpStage::Paging;
                 self.go_on(now, id);
@@ -413,7 +428,8 @@ impl Host {
                     let submitter = self.agent(agent).submitter;
                     self.out.push(Wish::Waits(submitter));
                 }
-                FsWish::Go(FLUSHER) => {
+                FsWish::Clean(page) => self.mapping.clean(page, &mut self.memory),
+                FsWish::Go(FLUSHER) | FsWish::Done(FLUSHER) => {
                     if let Some(filing) = &mut self.filing {
                         filing.flusher_sleeps = false;
                     }
@@ -421,7 +437,7 @@ impl Host {
                     self.write_back(now);
                 }
                 FsWish::Sleeps(STARTERS.., _) => {}
-                FsWish::Go(task @ STARTERS..) => {
+                FsWish::Go(task @ STARTERS..) | FsWish::Done(task @ STARTERS..) => {
                     if let Some(filing) = &mut self.filing {
                         filing.start(now, task);
                     }

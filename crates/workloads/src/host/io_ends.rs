@@ -70,6 +70,18 @@ impl IoEnds {
         is_cut
     }
 
+    /// These blocks, whose writes have not come, will not be written: what lies beside them is all that is waited for.
+    pub fn drop_rest(&mut self, inode: InodeId, blocks: Blocks) {
+        for (number, io) in self.open.iter_mut().filter(|(_, io)| io.inode == inode) {
+            let dropped = io.blocks.end.min(blocks.end).saturating_sub(io.blocks.start.max(blocks.start));
+            io.left -= dropped.min(io.left);
+            if dropped > 0 && io.left == 0 && !io.ended.is_empty() {
+                self.cut.push(*number);
+            }
+        }
+        self.open.retain(|_, io| io.left > 0 || !io.ended.is_empty());
+    }
+
     /// The allocations that ended by being cut short, since this was last asked.
     pub fn take_cut(&mut self) -> Vec<u64> {
         core::mem::take(&mut self.cut)

@@ -124,6 +124,29 @@ impl Mapping {
         true
     }
 
+    /// A file ends to exist: its pages that are not being written leave memory, and nothing is in it. Returns the
+    /// dirty ones among them.
+    pub fn truncate(&mut self, pages: &Pages, memory: &mut DirtyMemory) -> Vec<Pages> {
+        let mut dropped = Vec::new();
+        while let Some(run) = self.dirty.first_within(pages) {
+            self.dirty.remove(run.clone());
+            memory.dropped(&run);
+            run.clone().for_each(|page| self.cache.forget(page));
+            dropped.push(run);
+        }
+        self.cache.drop_clean(pages);
+        dropped
+    }
+
+    /// What is in this page goes home in another way.
+    pub fn clean(&mut self, page: u64, memory: &mut DirtyMemory) {
+        if self.dirty.contains(page) {
+            self.dirty.remove(page..page + 1);
+            memory.dropped(&(page..page + 1));
+            self.cache.set(page, PageState::Clean);
+        }
+    }
+
     /// How many transfers are under way.
     pub fn transfers(&self) -> usize {
         self.transfers.len()

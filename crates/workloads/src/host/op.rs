@@ -23,6 +23,8 @@ pub(super) enum OpTask {
 /// What it does when nothing delays it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OpStage {
+    /// Wait for writes of a file that is to go.
+    Unlinking(Change),
     /// Change the file's metadata.
     Entering(Change),
     /// Continue page by page.

@@ -11,8 +11,8 @@ use blksched_workloads::host::fs::{
     XfsSettings,
 };
 use blksched_workloads::host::{
-    Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, OpenFile, RangeSync, Stable, Ticks, WaitsFor, Wish,
-    WriteBack, pages_of,
+    Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, NameChange, OpenFile, RangeSync, Stable, Ticks,
+    WaitsFor, Wish, WriteBack, pages_of,
 };
 use proptest::prelude::*;
 
@@ -26,6 +26,10 @@ enum Step {
     Direct(u8),
     /// `sync_file_range(SYNC_FILE_RANGE_WRITE)`: begins to write, and waits for nothing.
     Start,
+    /// `unlink`, which whoever writes on does not notice here.
+    Replace,
+    /// `open` with `O_CREAT`.
+    Make,
     Fsync,
     Fdatasync,
 }
@@ -37,11 +41,14 @@ enum Tested {
     /// Commit blocks do not wait for their logs.
     Async,
     NoBarrier,
+    /// Data go through the journal.
+    DataJournal,
     NoJournal,
     Xfs,
 }
 
-const ALL: [Tested; 5] = [Tested::Ext4, Tested::Async, Tested::NoBarrier, Tested::NoJournal, Tested::Xfs];
+const ALL: [Tested; 6] =
+    [Tested::Ext4, Tested::Async, Tested::DataJournal, Tested::NoBarrier, Tested::NoJournal, Tested::Xfs];
 
 struct Rig {
     host: Host,
@@ -69,6 +76,7 @@ impl Rig {
         let settings = match tested {
             Tested::Ext4 | Tested::Xfs => usual,
             Tested::Async => Ext4Settings { data: JournalMode::Writeback, async_commit: true, ..usual },
+            Tested::DataJournal => Ext4Settings { data: JournalMode::Journal, ..usual },
             Tested::NoBarrier => Ext4Settings { barrier: false, ..usual },
             Tested::NoJournal => Ext4Settings { has_journal: false, ..usual },
         };
@@ -195,6 +203,11 @@ fn laws(tested: Tested, seed: u64, steps: &[(u8, Step)]) -> Calls {
                 let what = RangeSync { waits_before: false, writes: true, waits_after: false };
                 CallWork::Range { start: start(process), sectors: FILE, what }
             }
+            Step::Replace => {
+                dirty.remove(&process);
+                CallWork::Name(NameChange::Unlink(5))
+            }
+            Step::Make => CallWork::Name(NameChange::Create(5)),
             Step::Fsync => CallWork::Sync,
             Step::Fdatasync => CallWork::SyncData,
         };
@@ -226,6 +239,8 @@ fn step() -> impl Strategy<Value = Step> {
         4 => any::<u8>().prop_map(Step::Write),
         1 => any::<u8>().prop_map(Step::Direct),
         1 => Just(Step::Start),
+        1 => Just(Step::Replace),
+        1 => Just(Step::Make),
         2 => Just(Step::Fsync),
         1 => Just(Step::Fdatasync),
     ]

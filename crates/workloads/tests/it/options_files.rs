@@ -5,6 +5,7 @@ use blksched::Dir;
 use blksched_workloads::FileState;
 use blksched_workloads::fio::JobFile;
 use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::{CallWork, HostCall, NameChange};
 
 const KIB: u64 = 1024;
 const MIB: u64 = 1024 * KIB;
@@ -229,4 +230,55 @@ fn option_nowait_is_refused_where_it_would_matter() {
     assert_eq!(run_job("rw=read size=64k nowait=0").submitted.len(), 16);
     let fails = JobFile::parse("[j]\nsize=1m\nnowait=1\n", "j.fio").unwrap_err();
     assert!(fails.to_string().contains("would have to wait is refused"), "{fails}");
+}
+
+/// Each call of a job of four files of 8 KiB on ext4: o(pen that makes a file), u(nlink), w(rite), s(ync), and its file.
+fn named(options: &str) -> String {
+    let options = options.replace(' ', "\n");
+    let job = format!("[a]\n; blksched: fs=ext4\nrw=write\nnrfiles=4\nfilesize=8k\nsize=32k\n{options}\n");
+    let calls = run(&job, 1).calls;
+    let mut starts: Vec<u64> = calls.iter().map(|call| call.file.start.0).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let letter = |call: &HostCall| match call.work {
+        CallWork::Name(NameChange::Create(_)) => 'o',
+        CallWork::Name(NameChange::Unlink(_)) => 'u',
+        CallWork::Sync => 's',
+        _ => 'w',
+    };
+    let file = |call: &HostCall| starts.binary_search(&call.file.start.0).unwrap();
+    calls.iter().map(|call| format!("{}{} ", letter(call), file(call))).collect()
+}
+
+#[test]
+fn option_create_on_open_makes_a_file_when_it_is_first_used() {
+    // Tried, as all that follows: open with O_CREAT before the first write of each.
+    assert_eq!(named("create_on_open=1"), "o0 w0 o1 w1 o2 w2 o3 w3 w0 w1 w2 w3 ");
+    let in_sequence = named("create_on_open=1 openfiles=1 file_service_type=sequential fsync_on_close=1");
+    assert_eq!(in_sequence, "o0 w0 w0 s0 o1 w1 w1 s1 o2 w2 w2 s2 o3 w3 w3 s3 ");
+    let state = |options: &str| plan(&format!("[a]\n; blksched: fs=ext4\nsize=8k\n{options}\n")).files[0].state;
+    assert_eq!(state("rw=write\ncreate_on_open=1"), FileState::Empty);
+    assert_eq!(state("rw=read\ncreate_on_open=1"), FileState::Written, "there is nothing to read otherwise");
+    assert!(
+        !run("[a]\n; blksched: fs=none\nrw=write\nsize=8k\ncreate_on_open=1", 1)
+            .calls
+            .iter()
+            .any(|call| { matches!(call.work, CallWork::Name(_)) })
+    );
+}
+
+#[test]
+fn option_unlink_removes_the_files_when_the_job_is_done() {
+    assert_eq!(named("unlink=1"), "w0 w1 w2 w3 w0 w1 w2 w3 u0 u1 u2 u3 ");
+    assert_eq!(named("unlink=1 end_fsync=1 nrfiles=1 size=8k"), "w0 w0 s0 u0 ");
+}
+
+#[test]
+fn option_unlink_each_loop_has_the_next_pass_make_them_anew() {
+    let pass = "o0 w0 o1 w1 o2 w2 o3 w3 w0 w1 w2 w3 u0 u1 u2 u3 ";
+    assert_eq!(named("create_on_open=1 unlink_each_loop=1 loops=2"), pass.repeat(2));
+    let existing = named("unlink_each_loop=1 loops=2");
+    assert_eq!(existing, format!("w0 w1 w2 w3 w0 w1 w2 w3 u0 u1 u2 u3 {pass}"));
+    let direct = run("[a]\n; blksched: fs=ext4\nrw=write\nsize=8k\nbs=4k\ndirect=1\nloops=2\nunlink_each_loop=1", 1);
+    assert_eq!(direct.calls.len(), 3, "removed, made anew, removed");
 }

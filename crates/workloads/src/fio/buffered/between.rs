@@ -18,7 +18,7 @@ enum BetweenState {
     #[default]
     Going,
     Calling,
-    Returned(Instant),
+    Returned(Instant, Tag),
 }
 
 /// Whether such a call is being made, and what the process would do next.
@@ -43,14 +43,14 @@ impl Between {
         self.held.push(emission);
     }
 
-    pub fn came_back(&mut self, now: Instant) {
-        self.state = BetweenState::Returned(now);
+    pub fn came_back(&mut self, now: Instant, tag: Tag) {
+        self.state = BetweenState::Returned(now, tag);
     }
 
-    /// When the call returned, if the process has not continued since.
-    pub fn returned(&self) -> Option<Instant> {
+    /// When the call of this tag returned, if the process has not continued since.
+    pub fn returned(&self) -> Option<(Instant, Tag)> {
         match self.state {
-            BetweenState::Returned(at) => Some(at),
+            BetweenState::Returned(at, tag) => Some((at, tag)),
             BetweenState::Going | BetweenState::Calling => None,
         }
     }

@@ -108,6 +108,24 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "files that are written exist; changes nothing without a file system",
     ),
     entry(
+        "create_on_open",
+        &[],
+        OptionKind::Bool(|s, yes| s.rare.create_on_open = yes),
+        "files that are written come to be when they are first used; changes nothing without a file system",
+    ),
+    entry(
+        "unlink",
+        &[],
+        OptionKind::Bool(|s, yes| s.rare.unlink = yes),
+        "files that are written are removed at the end; changes nothing without a file system",
+    ),
+    entry(
+        "unlink_each_loop",
+        &[],
+        OptionKind::Bool(|s, yes| s.rare.unlink_each_loop = yes),
+        "and after each pass, so that the next one makes them anew",
+    ),
+    entry(
         "fs",
         &[],
         OptionKind::Own { form: "ext4|xfs|none[:option,…]", read: read_fs },

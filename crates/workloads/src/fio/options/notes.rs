@@ -86,10 +86,7 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
     note("dedupe_global", Host, "across jobs", CONTENT),
     note("create_serialize", Target, "make files one by one", FILES),
     note("create_fsync", Target, "fsync new files", FILES),
-    note("create_on_open", Target, "make files when opened", FILES),
     note("allow_file_create", Target, "may make files", FILES),
-    note("unlink", Target, "remove files at the end", FILES),
-    note("unlink_each_loop", Target, "remove files after each loop", FILES),
     note("write_hint", Target, "how long data lives", HINT),
     note("unique_filename", Target, "file names with a client's address", "there is no server mode"),
     note(

@@ -3,13 +3,16 @@
 //! **Rule** fio lays a file out before the run if any job reads it or overwrites it; otherwise it exists with places
 //! in which nothing has been written, or is empty with `fallocate=none`.
 
-use crate::fio::errors::Problem;
+use std::borrow::Cow;
+
+use crate::fio::buffered::NamesPlan;
+use crate::fio::errors::{Note, Problem};
 use crate::fio::files::{Files, JobClone, are_devices};
 use crate::fio::layout::{FileExtent, Need};
 use crate::fio::sections::JobSection;
-use crate::fio::settings::{IoEngine, Mix, Preallocated};
+use crate::fio::settings::{IoEngine, Mix, Preallocated, Settings};
 use crate::fio::values::LengthOrShare;
-use crate::host::fs::{FsKind, FsMount};
+use crate::host::fs::{FsKind, FsMount, JournalMode};
 use crate::host::{PAGE_BYTES, Pages, pages_of};
 use crate::plan::{FileState, PlannedFile};
 
@@ -38,6 +41,23 @@ pub(super) fn file_system(jobs: &[JobSection], otherwise: FsMount, sectors: u64)
             Err(problem)
         }
     }
+}
+
+/// The jobs as they run on this file system: with `data=journal`, ext4 has no direct I/O on files
+/// (Documentation/admin-guide/ext4.rst), so that such jobs go through memory, with a note for each.
+pub(super) fn through_memory(jobs: &[JobSection], fs: FsMount) -> (Cow<'_, [JobSection]>, Vec<Note>) {
+    if fs.kind != FsKind::Ext4 || fs.options.data != JournalMode::Journal {
+        return (Cow::Borrowed(jobs), Vec::new());
+    }
+    let mut jobs = jobs.to_vec();
+    let is_raw = |job: &JobSection| job.settings.files.filename.as_ref().is_some_and(|name| are_devices(name));
+    let mut notes = Vec::new();
+    for job in jobs.iter_mut().filter(|job| job.settings.direct && !is_raw(job)) {
+        let why = "with data=journal, ext4 has no direct I/O: it goes through memory".to_owned();
+        notes.push(Note { place: job.settings.place_of("direct", &job.place), option: "direct", why });
+        job.settings.direct = false;
+    }
+    (Cow::Owned(jobs), notes)
 }
 
 /// The files of a file system, in order.
@@ -88,9 +108,27 @@ pub(super) fn blank(clones: &[JobClone<'_>], needs: &[Need], extents: &[FileExte
     new.map(|file| pages_of(blksched::Sector(extents[file].start / 512), extents[file].length.div_ceil(512))).collect()
 }
 
+/// Whether its files come to be when they are opened.
+pub(super) fn creates(s: &Settings) -> bool {
+    s.rare.create_on_open && s.mix == Mix::Write && s.engine != IoEngine::Mapped
+}
+
+/// What a job does with the names of its files, if they come or go while it runs.
+pub(super) fn names(s: &Settings, longest: usize) -> Option<NamesPlan> {
+    let removes = s.mix != Mix::Read;
+    let plan = NamesPlan {
+        creates: creates(s),
+        unlinks_each_pass: s.rare.unlink_each_loop && removes,
+        unlinks_at_end: (s.rare.unlink || s.rare.unlink_each_loop) && removes,
+        name: u8::try_from(longest).unwrap_or(u8::MAX),
+    };
+    (plan.creates || plan.unlinks_at_end).then_some(plan)
+}
+
 fn state(clone: &JobClone<'_>) -> FileState {
     let s = &clone.job.settings;
     match (s.mix, s.rare.preallocated) {
+        _ if creates(s) => FileState::Empty,
         // What is mapped has to be there.
         _ if s.rare.overwrite || s.engine == IoEngine::Mapped || matches!(s.mix, Mix::Read | Mix::Both) => {
             FileState::Written

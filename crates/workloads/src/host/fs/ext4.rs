@@ -19,6 +19,7 @@ use super::race::{JournalRace, TickPhase};
 use super::{Entry, Missing, Syncing};
 
 mod changes;
+mod data_journal;
 mod no_journal;
 mod places;
 
@@ -38,6 +39,8 @@ struct Ext4Inode {
     leaf: Option<u64>,
     /// A direct write beyond its end is under way.
     appends: bool,
+    /// The page of the disk that its first block has, once data of it went through the journal.
+    first_page: u64,
     /// The tick of its last change of times.
     changed: Option<u64>,
     /// The last transaction with any change of it, and with one that its data need.
@@ -79,6 +82,8 @@ pub struct Ext4 {
     journal: Journal,
     inodes: BTreeMap<InodeId, Ext4Inode>,
     handles: BTreeMap<FsTask, Handle>,
+    /// Up to where each task's data have joined a transaction, of those that go through the journal.
+    joined: BTreeMap<FsTask, u64>,
     ended: VecDeque<Ended>,
     phase: TickPhase,
     places: Places,
@@ -97,6 +102,7 @@ impl Ext4 {
             geometry,
             inodes: BTreeMap::new(),
             handles: BTreeMap::new(),
+            joined: BTreeMap::new(),
             ended: VecDeque::new(),
             phase: TickPhase::default(),
             places: Places::new(),
@@ -114,6 +120,11 @@ impl Ext4 {
     /// The level of jbd2's I/O in the best-effort class.
     pub fn journal_ioprio(&self) -> u8 {
         self.settings.journal_ioprio
+    }
+
+    /// How a `write` of these blocks begins, the first of which has this page of the disk.
+    pub(in crate::host) fn change_of_write(&self, blocks: Blocks, page: u64) -> Change {
+        if self.journals_data() { Change::JournalData { blocks, page } } else { Change::Times }
     }
 
     /// Its journal, to inspect.
@@ -167,6 +178,11 @@ impl Ext4 {
     }
 
     pub(super) fn enter(&mut self, now: Instant, task: FsTask, inode: InodeId, change: Change) -> Entry {
+        match change {
+            Change::JournalData { blocks, page } => return self.journal_data(now, task, inode, (blocks, page)),
+            Change::WriteBack(blocks) if self.waits_for_log(now, task, inode, &blocks) => return Entry::Waits,
+            _ => {}
+        }
         if self.handles.contains_key(&task) {
             return self.go_on(now, task);
         }

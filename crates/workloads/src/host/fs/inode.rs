@@ -6,6 +6,11 @@ use super::extents::{Blocks, FileExtents};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct InodeId(pub u64);
 
+impl InodeId {
+    /// The directory that the files of jobs are in.
+    pub const ROOT: InodeId = InodeId(2);
+}
+
 /// A file that existed before.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
@@ -31,6 +36,13 @@ pub enum Change {
     Times,
     /// `chmod`, `utimes`.
     Attributes,
+    /// `write` of these blocks, where data go through the journal (`data=journal`); the first is this page of the disk.
+    JournalData {
+        /// The blocks.
+        blocks: Blocks,
+        /// The first one's page of the disk.
+        page: u64,
+    },
     /// These dirty blocks are about to be written: those without a place get one.
     WriteBack(Blocks),
     /// A direct write of these blocks begins.

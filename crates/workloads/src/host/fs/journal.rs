@@ -209,6 +209,18 @@ impl Journal {
         self.dirty.remove(block);
     }
 
+    /// The transaction that has this block and is not committed.
+    pub(super) fn holds(&self, block: MetaBlock) -> Option<Tid> {
+        let committing = || self.committing.as_ref().filter(|it| it.blocks.contains(&block)).map(|it| it.tid);
+        let running = self.running.as_ref().filter(|running| running.blocks.contains(&block));
+        running.map(|running| running.tid).or_else(committing)
+    }
+
+    /// Somebody else writes this block home.
+    pub(super) fn goes_home(&mut self, block: MetaBlock) {
+        self.dirty.remove(block);
+    }
+
     fn is_being_logged(&self, block: MetaBlock) -> bool {
         let logs = |it: &Committing| matches!(it.step, CommitStep::Log(_)) && it.blocks.contains(&block);
         self.committing.as_ref().is_some_and(logs)
@@ -423,7 +435,9 @@ impl Journal {
         self.home.look = None;
         let Some(since) = self.home.since else { return };
         if now.since(since) >= EXPIRE {
-            let blocks: Vec<MetaBlock> = self.dirty.iter().filter(|block| !self.is_busy(*block)).collect();
+            // Data are written home with their files' pages.
+            let is_due = |block: &MetaBlock| !matches!(block, MetaBlock::Data(_)) && !self.is_busy(*block);
+            let blocks: Vec<MetaBlock> = self.dirty.iter().filter(is_due).collect();
             self.write_home(&blocks, Agent::Flusher, Waiter::Async, out);
             self.home.since = (!self.dirty.is_empty()).then_some(now);
         }
@@ -440,7 +454,12 @@ impl Journal {
     /// Writes these blocks home, neighbours in one bio; they count as clean from now on.
     fn write_home(&mut self, blocks: &[MetaBlock], by: Agent, waiter: Waiter, out: &mut FsOutbox) -> BTreeSet<u64> {
         let mut places: Vec<u64> = blocks.iter().map(|block| self.geometry.home(*block).0).collect();
-        blocks.iter().for_each(|block| self.dirty.remove(*block));
+        for block in blocks {
+            self.dirty.remove(*block);
+            if let MetaBlock::Data(page) = *block {
+                out.push(FsWish::Clean(page));
+            }
+        }
         places.sort_unstable();
         places.dedup();
         let mut tags = BTreeSet::new();

@@ -77,6 +77,22 @@ pub enum JournalMode {
     Ordered,
     /// `data=writeback`.
     Writeback,
+    /// `data=journal`: data go through the journal first.
+    Journal,
+}
+
+impl JournalMode {
+    /// All of them.
+    pub const ALL: [JournalMode; 3] = [JournalMode::Ordered, JournalMode::Writeback, JournalMode::Journal];
+
+    /// Its word behind `data=`.
+    pub fn word(self) -> &'static str {
+        match self {
+            JournalMode::Ordered => "ordered",
+            JournalMode::Writeback => "writeback",
+            JournalMode::Journal => "journal",
+        }
+    }
 }
 
 /// How ext4 is made and mounted.

@@ -40,6 +40,8 @@ pub enum MetaBlock {
     Directory(InodeId),
     /// A file's extents beyond the fourth.
     Leaf(InodeId),
+    /// A block of data on its way through the journal, by its page of the disk.
+    Data(u64),
 }
 
 /// The shape of an ext4.
@@ -130,6 +132,7 @@ impl Ext4Geometry {
             MetaBlock::InodeTable(nth) => in_flex(nth / table, tables + (nth / table % FLEX) * table + nth % table),
             MetaBlock::Directory(inode) => self.near(inode, 0),
             MetaBlock::Leaf(inode) => self.near(inode, 1),
+            MetaBlock::Data(page) => page,
         };
         Sector(block * BLOCK_SECTORS)
     }

@@ -83,6 +83,8 @@ pub enum FsWish {
     Done(FsTask),
     /// The data of this ticket count as written.
     Written(u64),
+    /// This page of a file goes home with the file system's own writes: it is not dirty any more.
+    Clean(u64),
 }
 
 /// Wishes, and numbers for bios.

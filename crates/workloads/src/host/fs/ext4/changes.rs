@@ -28,6 +28,7 @@ impl Ext4 {
         match change {
             Change::Times => changed.then_some(credits::TIMES),
             Change::Attributes | Change::Truncate(_) => Some(credits::TIMES),
+            Change::JournalData { blocks, .. } => Some(credits::ALLOCATION + blocks.count()),
             Change::WriteBack(blocks) => self.is_unplaced(inode, blocks).then_some(credits::ALLOCATION),
             Change::DirectBegins(blocks) if self.is_unplaced(inode, blocks) => Some(credits::ALLOCATION),
             Change::DirectBegins(_) => changed.then_some(credits::TIMES),
@@ -43,7 +44,7 @@ impl Ext4 {
     }
 
     /// Whether any of these blocks has no place, or one that has not been written.
-    fn is_unplaced(&self, inode: InodeId, blocks: &Blocks) -> bool {
+    pub(super) fn is_unplaced(&self, inode: InodeId, blocks: &Blocks) -> bool {
         let Some(known) = self.inodes.get(&inode) else { return true };
         known.extents.hole(blocks).is_some() || known.extents.is_unwritten(blocks)
     }
@@ -64,6 +65,7 @@ impl Ext4 {
                 handle.blocks.push_back(table);
                 handle.inodes.push((inode, Matters::ToAll));
             }
+            Change::JournalData { blocks, page } => self.journal_blocks(inode, (blocks, *page), tick, &mut handle),
             Change::WriteBack(blocks) => self.place(inode, blocks, false, &mut handle),
             Change::DirectBegins(blocks) => self.direct(inode, blocks, tick, &mut handle),
             Change::DirectEnds(blocks) => self.direct_ends(inode, blocks, &mut handle),
@@ -86,7 +88,7 @@ impl Ext4 {
     }
 
     /// Gives these blocks places where they have none, and splits what has not been written.
-    fn place(&mut self, inode: InodeId, blocks: &Blocks, whole: bool, handle: &mut Handle) {
+    pub(super) fn place(&mut self, inode: InodeId, blocks: &Blocks, whole: bool, handle: &mut Handle) {
         let end = self.inodes.entry(inode).or_default().extents.end();
         let mut groups = Vec::new();
         while let Some(hole) = self.inodes.entry(inode).or_default().extents.hole(blocks) {

@@ -19,6 +19,10 @@ const BUFFER: u64 = 48 + 128;
 /// Extents that fit into the inode.
 const INLINE: u64 = 12;
 
+/// The longest directory that fits into an inode of 512 bytes \[bytes\] (MEMORY). A longer one has a block; how much of
+/// that one more name changes was not recorded: three chunks are an assumption, one sector more or less.
+const SHORT: u64 = 336;
+
 /// What is logged of an inode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum InodeItem {
@@ -93,7 +97,11 @@ fn of_inode(item: InodeItem, known: Option<&XfsInode>) -> u64 {
         (InodeItem::Extents, _) => 268 + 88 + 48 + 128 * (72 + 16 * extents).div_ceil(128),
         (InodeItem::Names, known) => {
             let names = known.map_or(0, |known| known.names.iter().map(|name| 8 + name).sum::<u64>());
-            268 + (6 + names).next_multiple_of(4)
+            match 6 + names {
+                short @ ..=SHORT => 268 + short.next_multiple_of(4),
+                // An extent, and in the block the entry, its place among the sorted ones, and the block's tail.
+                _ => 268 + 16 + 48 + 3 * 128,
+            }
         }
     }
 }
