@@ -36,7 +36,7 @@ pub(crate) use history::sentence;
 use job::{JobPlace, ValidatedJob};
 use measure::{FioRun, run as measure};
 use mounted::Mounted;
-use settings::SavedSettings;
+use settings::{FoundQueue, SavedSettings};
 use several::OtherTarget;
 
 /// Predictions are means over so many.
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     let stop = measure::stop();
     let mut settings = plan.target.queue.as_ref().map(|queue| SavedSettings::keep(queue));
     let mut measured = Vec::new();
-    let mut predicted = Vec::new();
+    let (mut predicted, mut throttled) = (Vec::new(), None);
     let (paths, path) = (plan.paths(), plan.target.path.display().to_string());
     let place = match (plan.others.is_empty(), plan.target.is_folder) {
         (false, _) => JobPlace::Each(&paths),
@@ -89,8 +89,11 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
         if let (true, Some(settings)) = (plan.switches, settings.as_mut()) {
             settings.switch(scheduler)?;
         }
-        let nr_requests = settings.as_ref().and_then(|settings| settings.number("nr_requests"));
-        predicted.extend(predict(arguments, &plan, (scheduler, nr_requests))?);
+        let found = settings.as_ref().map_or_else(FoundQueue::default, SavedSettings::found);
+        if scheduler == "bfq" {
+            throttled = found.target(scheduler, &disk::kernel()).filter(|target| *target > 0);
+        }
+        predicted.extend(predict(arguments, &plan, (scheduler, found))?);
         for repeat in 0..plan.repeats {
             let run = FioRun { scheduler, repeat, runtime: plan.runtime, makes: plan.makes, stop: &stop };
             measured.extend(measure(&plan.job, place, &run)?);
@@ -110,7 +113,7 @@ pub(crate) fn run(arguments: &ValidateArguments) -> Result<(), Failure> {
     if measured.is_empty() && stop.load(Ordering::Relaxed) {
         return Err(interrupted());
     }
-    let compared = Compared::new(&plan, Cell::pair(&measured, &predicted));
+    let compared = Compared { throttled, ..Compared::new(&plan, Cell::pair(&measured, &predicted)) };
     let remembered = history::remember(arguments, (plan.fs, plan.is_on_devices()), (&compared.judged, &compared.raw));
     let text = match arguments.json {
         true => report::json(&plan, &compared),
@@ -173,7 +176,7 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
         notes,
     };
     if !plan.others.is_empty() {
-        several::stage(&arguments.disk, &plan, (&plan.schedulers[0], None))?;
+        several::stage(&arguments.disk, &plan, (&plan.schedulers[0], FoundQueue::default()))?;
     }
     Ok(plan)
 }
@@ -292,13 +295,15 @@ struct Compared {
     raw: Judged,
     /// Syncs, of which there is no bandwidth.
     syncs: Vec<Cell>,
+    /// The target of write-back throttling that somebody had written by hand, so that it held under BFQ \[us\].
+    throttled: Option<u32>,
 }
 
 impl Compared {
     fn new(plan: &ValidationPlan, all: Vec<Cell>) -> Compared {
         let (syncs, cells): (Vec<Cell>, Vec<Cell>) = all.into_iter().partition(|cell| cell.measured.dir == SYNC);
         let raw: Vec<Cell> = cells.iter().filter(|cell| plan.is_raw(cell)).cloned().collect();
-        Compared { judged: judge(&cells), raw: judge(&raw), cells, syncs }
+        Compared { judged: judge(&cells), raw: judge(&raw), cells, syncs, throttled: None }
     }
 }
 
@@ -401,12 +406,14 @@ fn processors() -> HostCpus {
 fn predict(
     arguments: &ValidateArguments,
     plan: &ValidationPlan,
-    (scheduler, nr_requests): (&str, Option<u32>),
+    (scheduler, found): (&str, FoundQueue),
 ) -> Result<Vec<blksched_simulate::reality::Row>, Failure> {
     if !plan.others.is_empty() {
-        return several::predict(&arguments.disk, plan, (scheduler, nr_requests));
+        return several::predict(&arguments.disk, plan, (scheduler, found));
     }
-    let bench = Bench { nr_requests, ..bench(arguments, plan)? };
+    let bench = bench(arguments, plan)?;
+    let wbt_latency = found.target(scheduler, &bench.kernel).map(|us| Span::from_us(us.into()));
+    let bench = Bench { nr_requests: found.nr_requests, around: Surroundings { wbt_latency, ..bench.around }, ..bench };
     let laid_out = plan.job.plan(plan.runtime, bench.disk.build(0).facts().sectors, &plan.target, plan.fs)?;
     bench.predict_all(&Arc::new(laid_out), (&plan.job.name, scheduler)).map_err(Failure::Input)
 }

@@ -80,6 +80,12 @@ fn sentences(plan: &ValidationPlan, compared: &Compared) -> Vec<String> {
         let near = compared.syncs.iter().filter(is_near).count();
         lines.push(format!("Mean sync: {near} of {} within 20 %.", compared.syncs.len()));
     }
+    if let Some(target) = compared.throttled {
+        lines.push(format!(
+            "bfq ran, and was predicted, with write-back throttling: somebody wrote wbt_lat_usec on this queue ({target}), \
+             and BFQ leaves that on."
+        ));
+    }
     for (_, ours, real, regret) in &judged.verdicts {
         lines.push(match *regret <= 0.05 {
             true => format!("Verdict right: {ours} was predicted to be best, and is within 5 % of {real}, the best."),

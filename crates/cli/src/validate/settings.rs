@@ -14,6 +14,25 @@ pub(super) struct SavedSettings {
     changed: bool,
 }
 
+/// Files of a queue under the scheduler that is measured, as far as they are there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct FoundQueue {
+    pub nr_requests: Option<u32>,
+    /// The target of write-back throttling \[us\]; 0: it is off.
+    pub wbt_lat_usec: Option<u32>,
+}
+
+impl FoundQueue {
+    /// The target that predictions are made with. Kernels before 6.12 show BFQ's disks the default, which is off.
+    pub fn target(&self, scheduler: &str, release: &str) -> Option<u32> {
+        let shows_truth = || {
+            let mut numbers = release.split(['.', '-']).map(|number| number.parse::<u32>().unwrap_or(0));
+            (numbers.next(), numbers.next()) >= (Some(6), Some(12))
+        };
+        self.wbt_lat_usec.filter(|_| scheduler != "bfq" || shows_truth())
+    }
+}
+
 /// Knobs of the queue that a change of scheduler also changes.
 const OF_THE_QUEUE: [&str; 3] = ["nr_requests", "wbt_lat_usec", "read_ahead_kb"];
 
@@ -37,8 +56,10 @@ impl SavedSettings {
         fs::write(&file, scheduler).map_err(|error| Failure::Outside(format!("{}: {error}", file.display())))
     }
 
-    pub fn number(&self, knob: &str) -> Option<u32> {
-        value(&self.queue.join(knob))?.parse().ok()
+    /// What the queue has now.
+    pub fn found(&self) -> FoundQueue {
+        let number = |knob: &str| value(&self.queue.join(knob))?.parse().ok();
+        FoundQueue { nr_requests: number("nr_requests"), wbt_lat_usec: number("wbt_lat_usec") }
     }
 
     /// Restores everything; the error names what cannot be restored.
@@ -79,5 +100,25 @@ impl Drop for SavedSettings {
         if let Err(failure) = self.put_back() {
             failure.report();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_queue_shows_of_throttling_under_bfq_is_believed_since_6_12() {
+        let found = FoundQueue { nr_requests: None, wbt_lat_usec: Some(75_000) };
+        let target = |scheduler: &str, release: &str| found.target(scheduler, release);
+        assert_eq!(target("bfq", "6.18.44-generic"), Some(75_000), "somebody wrote it");
+        assert_eq!(target("bfq", "7.0.1"), Some(75_000));
+        assert_eq!([target("bfq", "6.1.0-18-amd64"), target("bfq", "5.15.0")], [None; 2]);
+        assert_eq!(target("none", "6.1.0-18-amd64"), Some(75_000));
+        assert_eq!(
+            FoundQueue { wbt_lat_usec: Some(0), ..found }.target("none", "6.18"),
+            Some(0),
+            "it was switched off"
+        );
     }
 }

@@ -16,6 +16,7 @@ use blksched_workloads::whole_disk;
 
 use super::disk::{self, JobTarget};
 use super::job::{JobPlace, ValidatedJob};
+use super::settings::FoundQueue;
 use super::{SEEDS, ValidationPlan};
 use crate::failure::Failure;
 use crate::input::OnDisk;
@@ -134,13 +135,14 @@ fn running(name: &str) -> Result<String, Failure> {
 pub(super) fn stage(
     disks: &str,
     plan: &ValidationPlan,
-    (scheduler, nr_requests): (&str, Option<u32>),
+    (scheduler, found): (&str, FoundQueue),
 ) -> Result<(Stage, Scene), Failure> {
     let (text, tags) = (plan.job.text(JobPlace::AsNamed, plan.runtime)?, plan.target.tags());
     let scene = Scene {
         host: host(),
         depth: tags,
-        nr_requests: if scheduler == "none" { tags } else { nr_requests },
+        nr_requests: if scheduler == "none" { tags } else { found.nr_requests },
+        wbt_lat_usec: found.target(scheduler, &disk::kernel()).map(u64::from),
         max_sectors_kb: plan.target.number("max_sectors_kb"),
         vary: Some(plan.name.clone()),
         ..Scene::of_jobs(&plan.job.name, &text, disks)
@@ -162,9 +164,9 @@ pub(super) fn stage(
 pub(super) fn predict(
     disks: &str,
     plan: &ValidationPlan,
-    (scheduler, nr_requests): (&str, Option<u32>),
+    (scheduler, found): (&str, FoundQueue),
 ) -> Result<Vec<Row>, Failure> {
-    let (stage, scene) = stage(disks, plan, (scheduler, nr_requests))?;
+    let (stage, scene) = stage(disks, plan, (scheduler, found))?;
     let contender = stage.one_contender(None, &scene, &Catalogue::builtin())?;
     let mut rows = Vec::new();
     for seed in 1..=SEEDS {

@@ -89,6 +89,8 @@ pub fn device(
     }
     // On by default except with BFQ, by what the disk was when it was attached; -1 means by what it is now.
     match (switched.wbt_lat_usec, scheduler) {
+        // The device's number has been used before, and what was written to it by hand stays on under BFQ.
+        (_, "bfq") if device.number_in("wbt_lat_usec")? > 0 => device.set("wbt_lat_usec", "0")?,
         (_, "bfq") => {}
         (None, _) => device.set("wbt_lat_usec", "-1")?,
         (Some(us), _) => device.set("wbt_lat_usec", &us.to_string())?,
