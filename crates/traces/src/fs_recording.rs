@@ -119,6 +119,24 @@ pub fn is_recording(path: &Path) -> Result<bool, ReadError> {
 }
 
 impl FsRecording {
+    /// Whether no two processes are ever in a sync at the same time, as with one process or with paced ones: then who
+    /// wakes first decides nothing.
+    pub fn syncs_never_overlap(&self) -> bool {
+        const SYNCS: [&str; 5] = ["fsync", "fdatasync", "msync", "sync", "syncfs"];
+        let mut inside: Vec<&str> = Vec::new();
+        for event in self.events.iter().filter(|event| SYNCS.contains(&event.text("op"))) {
+            match event.ev.as_str() {
+                "call" => inside.push(&event.task),
+                "return" => inside.retain(|task| *task != event.task),
+                _ => {}
+            }
+            if inside.len() > 1 {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Reads a file, gzipped or not.
     ///
     /// # Errors

@@ -86,7 +86,8 @@ fn is_transcript(path: &Path) -> bool {
 /// Replays one.
 fn case(file: &Path) -> Case {
     if fs_recording::is_recording(file).unwrap_or(false) {
-        return Case { file: file.to_path_buf(), found: file_system(file) };
+        let ordered = fs_recording::FsRecording::open(file).ok().map(|recording| recording.syncs_never_overlap());
+        return Case { file: file.to_path_buf(), ordered, found: file_system(file) };
     }
     let replayed = catch_unwind(AssertUnwindSafe(|| replay::replay_file(file)));
     let found = match replayed {
@@ -101,7 +102,7 @@ fn case(file: &Path) -> Case {
         Ok(Err(error)) => Found::Broken(error.to_string()),
         Err(panic) => Found::Broken(format!("{}: panicked: {}", file.display(), message(panic.as_ref()))),
     };
-    Case { file: file.to_path_buf(), found }
+    Case { file: file.to_path_buf(), ordered: None, found }
 }
 
 /// Replays a recording of a file system.

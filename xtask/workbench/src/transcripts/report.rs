@@ -11,6 +11,8 @@ use crate::Verdict;
 pub struct Case {
     /// Its file.
     pub file: PathBuf,
+    /// Of a recording of a file system: whether no two processes are ever in a sync at the same time.
+    pub ordered: Option<bool>,
     /// Its result.
     pub found: Found,
 }
@@ -70,6 +72,25 @@ impl Summary {
         Row::of(self.cases.iter())
     }
 
+    /// How many recordings of file systems are exact, those in which nothing is decided by who wakes first apart.
+    fn tell_ordered(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_exact = |case: &&Case| matches!(case.found, Found::Replayed { divergence: None, .. });
+        let all: Vec<&Case> = self.cases.iter().filter(|case| case.ordered.is_some()).collect();
+        if all.is_empty() {
+            return Ok(());
+        }
+        let ordered: Vec<&Case> = all.iter().copied().filter(|case| case.ordered == Some(true)).collect();
+        let exact = |cases: &[&Case]| cases.iter().copied().filter(is_exact).count();
+        write!(
+            f,
+            "\nfile systems: {} of {} exact; of one process, or whose syncs never overlap, {} of {}",
+            exact(&all),
+            all.len(),
+            exact(&ordered),
+            ordered.len()
+        )
+    }
+
     fn folders(&self) -> BTreeMap<&Path, Vec<&Case>> {
         let mut folders = BTreeMap::<_, Vec<_>>::new();
         for case in &self.cases {
@@ -118,6 +139,7 @@ impl fmt::Display for Summary {
             writeln!(f, "{}", Row::of(cases.iter().copied()).line(&folder.display().to_string(), width))?;
         }
         write!(f, "{}", self.total().line("all", width))?;
+        self.tell_ordered(f)?;
         folders.values().try_for_each(|cases| tell(f, cases))
     }
 }
@@ -163,7 +185,7 @@ mod tests {
     use super::*;
 
     fn case(file: &str, found: Found) -> Case {
-        Case { file: file.into(), found }
+        Case { file: file.into(), ordered: None, found }
     }
 
     fn replayed(line: Option<usize>, shape_sensitive: bool) -> Found {
