@@ -20,6 +20,7 @@ mod replays;
 mod several_disks;
 mod shared_journal;
 mod slots;
+mod small_files;
 mod stack;
 mod stories;
 mod tenants;

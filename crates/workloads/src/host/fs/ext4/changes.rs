@@ -98,6 +98,10 @@ impl Ext4 {
             groups.push(self.geometry.group_of(place));
         }
         let placed = !groups.is_empty();
+        if self.journals_data() && !whole {
+            // There is no time between places and data: the log has both.
+            self.inodes.entry(inode).or_default().extents.convert(blocks);
+        }
         for group in groups {
             handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
         }
