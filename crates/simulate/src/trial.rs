@@ -224,7 +224,7 @@ impl Trial {
             world = world.with_memory_of(&self.beside.memory_devices());
         }
         world = world.with_blank(&plan.blank);
-        if let Some(fs) = files::file_system(plan.fs, disk_sectors, fs_max_sectors, self.seed) {
+        if let Some(fs) = files::file_system((plan.fs, plan.log_disk), disk_sectors, fs_max_sectors, self.seed) {
             world = world.with_files(fs, &plan.files);
         }
         world = self.surroundings.race(world, &self.elevator, (config.wakes, self.seed));

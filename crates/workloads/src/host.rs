@@ -43,7 +43,6 @@ mod slots;
 mod sync;
 mod timers;
 mod transfer;
-mod unlink;
 mod write;
 mod writeback;
 

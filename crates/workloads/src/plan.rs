@@ -193,6 +193,8 @@ pub struct Plan {
     pub member: Option<String>,
     /// The file system below the files.
     pub fs: FsMount,
+    /// The disk that its log has for itself: its first sector, and its length \[512-byte sectors\].
+    pub log_disk: Option<(Sector, u64)>,
     /// Its files, in the order in which they were made.
     pub files: Vec<PlannedFile>,
     /// Pages of new files that are written in part, and hold nothing before.

@@ -89,7 +89,9 @@ fn modelled(path: &Path, line: &Line, mut notes: Vec<String>) -> Result<Mounted,
         format!("{place} is {kind}, which is not modelled: ext4 and xfs are, and raw devices (--on /dev/…)")
     })?;
     let mut taken = String::new();
-    for option in line.options.split(',').filter(|option| !IDLE.contains(option)) {
+    let journals_data = line.option("data") == Some("journal");
+    let is_idle = |option: &&str| IDLE.contains(option) || journals_data && OF_DATA_JOURNAL.contains(option);
+    for option in line.options.split(',').filter(|option| !is_idle(option)) {
         let with = if taken.is_empty() { option.to_owned() } else { format!("{taken},{option}") };
         match FsMount::named(&format!("{}:{with}", line.kind)) {
             Ok(mount) => (fs, taken) = (mount, with),
@@ -98,10 +100,16 @@ fn modelled(path: &Path, line: &Line, mut notes: Vec<String>) -> Result<Mounted,
             Err(_) => {}
         }
     }
+    if let Some(disk) = fs.options.log_disk.take() {
+        notes.push(format!("its log is on {}, and is predicted on the same disk as its files", disk.as_str()));
+    }
     let on = line.place.display();
     notes.push(format!("{} is on {fs}, mounted on {on}; predicted on a fresh one of Linux 6.18", path.display()));
     Ok(Mounted { fs, notes })
 }
+
+/// What `data=journal` implies, and the kernel prints.
+const OF_DATA_JOURNAL: [&str; 2] = ["nodelalloc", "nodioread_nolock"];
 
 /// Defaults that the kernel prints.
 const IDLE: [&str; 4] = ["logbufs=8", "discard", "stripe=0", "sunit=0"];
@@ -115,6 +123,7 @@ mod tests {
 40 22 259:3 / /srv/my\\040data rw,noatime - xfs /dev/nvme0n1p3 rw,attr2,inode64,logbufs=8,logbsize=64k,noquota
 41 22 0:30 /@ /home rw - btrfs /dev/sdb rw,ssd
 42 22 0:31 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/srv/my\\040data/up,workdir=/w
+44 22 259:4 / /mail rw,noatime - ext4 /dev/sdc rw,nodioread_nolock,nodelalloc,data=journal,journal_path=/dev/sdd
 43 22 0:32 / /inside rw - overlay overlay rw,lowerdir=/l,upperdir=/inside/up,workdir=/w
 ";
 
@@ -129,6 +138,9 @@ mod tests {
         assert_eq!(on("/srv/other").as_deref(), Ok("ext4:commit=30"));
         let notes = of(Path::new("/var"), MOUNTS).unwrap().notes;
         assert!(notes[0].contains("`stripe=32` of ext4 is not modelled"), "{notes:?}");
+        assert_eq!(on("/mail/in").as_deref(), Ok("ext4:data=journal"));
+        let notes = of(Path::new("/mail"), MOUNTS).unwrap().notes;
+        assert!(notes[0].contains("its log is on sdd") && notes.len() == 2, "{notes:?}");
     }
 
     #[test]

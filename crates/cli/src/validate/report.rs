@@ -82,8 +82,8 @@ fn sentences(plan: &ValidationPlan, compared: &Compared) -> Vec<String> {
     }
     if let Some(target) = compared.throttled {
         lines.push(format!(
-            "bfq ran, and was predicted, with write-back throttling: somebody wrote wbt_lat_usec on this queue ({target}), \
-             and BFQ leaves that on."
+            "bfq ran, and was predicted, with write-back throttling: somebody wrote wbt_lat_usec on this queue \
+             ({target}), and BFQ leaves that on."
         ));
     }
     for (_, ours, real, regret) in &judged.verdicts {

@@ -182,7 +182,7 @@ pub(super) struct AskedDisk {
 /// # Errors
 /// A name that is bound twice, or that no job uses, with its column.
 pub(super) fn asked(said: &str, workload: &Workload) -> Result<Vec<AskedDisk>, Error> {
-    let used = workload.file.as_ref().map(|file| file.file_names()).unwrap_or_default();
+    let used = workload.used();
     let bindings = bindings(said, &used);
     check(said, &bindings, &used, workload)?;
     let word = if bindings.is_empty() { said } else { BY_DEVICE };

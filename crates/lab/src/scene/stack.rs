@@ -205,7 +205,7 @@ fn wrong(text: &str, column: usize, word: &str, why: String) -> Error {
 
 /// What is below a device is no job's: under Linux it is in use.
 fn not_used(asked: &[AskedDisk], is_below: &[bool], workload: &Workload) -> Result<(), Error> {
-    let used = workload.file.as_ref().map(|file| file.file_names()).unwrap_or_default();
+    let used = workload.used();
     for file in used.iter().filter(|file| is_device(file)) {
         if let Some(nth) = called(asked, file).filter(|&nth| is_below[nth]) {
             let name = &asked[nth].names[0];

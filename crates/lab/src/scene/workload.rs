@@ -158,6 +158,16 @@ impl Workload {
         !self.programs.is_empty() || !self.replays.is_empty()
     }
 
+    /// The names of files and devices that its jobs use, and the device that their file system's log is on.
+    pub(super) fn used(&self) -> Vec<String> {
+        let Some(file) = &self.file else { return Vec::new() };
+        let fs = file.file_system().or(self.fs);
+        let log = fs.and_then(|fs| fs.options.log_disk).map(|disk| format!("/dev/{}", disk.as_str()));
+        let mut used = file.file_names();
+        used.extend(log);
+        used
+    }
+
     /// Its processes on these disks; programs and traces are on the first.
     pub fn plan(&self, disks: &DiskPlaces) -> Result<Plan, Error> {
         let disk_sectors = disks.all()[0].sectors;

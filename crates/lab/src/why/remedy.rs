@@ -89,7 +89,8 @@ impl Remedies {
             let what = if remedy.what.is_empty() { "nothing" } else { &remedy.what };
             table.row([what.into(), Cell::from(remedy.mean), Cell::from(remedy.p99), remedy.syncs.into()]);
         }
-        table.note("one seed each; `compare` says how sure. Not modelled: a log on a disk of its own".to_owned());
+        let apart = "not tried: a log on another disk (--fs ext4:journal_dev=sdb --disk sda=…,sdb=…)";
+        table.note(format!("one seed each; `compare` says how sure; {apart}"));
         table
     }
 }

@@ -9,7 +9,7 @@ use blksched_simulate::cpu::{CpuPreset, HostCpus};
 use blksched_simulate::{Beside, BesideDisk, Findings, Surroundings, Trial};
 use blksched_workloads::DiskPlaces;
 use blksched_workloads::fio::JobFile;
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::{FsKind, FsMount};
 
 fn choice(name: &str) -> Choice {
     Catalogue::builtin().parse(name).unwrap()
@@ -22,12 +22,13 @@ fn disk(name: &str) -> Arc<DiskSpec> {
 /// A run of these jobs on `sda`, the one in question, and on the others.
 struct Bench {
     surroundings: Surroundings,
+    fs: FsMount,
     disks: Vec<(&'static str, &'static str, &'static str)>,
 }
 
 impl Bench {
     fn of(disks: &[(&'static str, &'static str, &'static str)]) -> Bench {
-        Bench { surroundings: Surroundings::default(), disks: disks.to_vec() }
+        Bench { surroundings: Surroundings::default(), fs: FsKind::None.into(), disks: disks.to_vec() }
     }
 
     fn with_cpus(disks: &[(&'static str, &'static str, &'static str)]) -> Bench {
@@ -45,7 +46,7 @@ impl Bench {
                 self.disks.iter().zip(&specs).map(|((n, ..), s)| (vec![(*n).to_owned()], sectors(s))),
             ),
         };
-        let plan = JobFile::parse(jobs, "jobs").unwrap().plan_on_disks(&places, FsKind::None).unwrap();
+        let plan = JobFile::parse(jobs, "jobs").unwrap().plan_on_disks(&places, self.fs).unwrap();
         let other = |((&(name, _, elevator), spec), place): ((&(&str, _, &str), &Arc<DiskSpec>), Sector)| BesideDisk {
             name: name.to_owned(),
             first: place,
@@ -187,4 +188,35 @@ fn buffered_writes_reach_the_disk_of_their_file() {
         assert!(found.jobs.iter().all(|job| job.exited.is_some()));
         assert!(found.beside[0].requests >= (8 << 20) / (1280 << 10) && found.requests > found.beside[0].requests);
     }
+}
+
+/// Appends with fsync beside random reads: with its log on a disk of its own, half of an fsync's trips do not wait for
+/// the arm.
+#[test]
+fn a_log_on_a_disk_of_its_own_leaves_the_first_one_its_data() {
+    let jobs = "[global]\nbs=4k\ntime_based\nruntime=60\ndirectory=/mnt\n[log]\nrw=write\nfsync=1\nsize=64m\n\
+                fallocate=none\n[reader]\nrw=randread\ndirect=1\nsize=256m\n";
+    for (within, apart) in [("ext4", "ext4:journal_dev=sdb"), ("xfs", "xfs:logdev=sdb")] {
+        let disks = [("sda", "hdd-7200-ideal", "mq-deadline"), ("sdb", "sata-ssd-ideal", "none")];
+        let run = |fs: &str| Bench { fs: FsMount::named(fs).unwrap(), ..Bench::of(&disks) }.run(jobs);
+        let (within, apart) = (run(within), run(apart));
+        let sync = |found: &Findings| found.jobs[0].record.sync.lat.mean();
+        assert!(sync(&apart) < 0.75 * sync(&within), "{} ns, and {} with the log apart", sync(&within), sync(&apart));
+        assert_eq!(within.beside[0].requests, 0);
+        assert!(apart.beside[0].requests >= apart.jobs[0].record.sync.ios, "a log write for each");
+    }
+}
+
+#[test]
+fn a_log_on_a_disk_that_is_not_there_is_an_error() {
+    let two = DiskPlaces::beside(["sda", "sdb"].map(|name| (vec![name.to_owned()], 1 << 24)));
+    let wrong = |jobs: &str, fs: &str| {
+        let fs = FsMount::named(fs).unwrap();
+        JobFile::parse(jobs, "jobs").unwrap().plan_on_disks(&two, fs).unwrap_err().to_string()
+    };
+    let file = "[a]\nrw=write\nsize=1m\n";
+    assert!(wrong(file, "ext4:journal_dev=sdc").contains("there is no such disk"));
+    assert!(wrong(file, "xfs:logdev=/dev/sda").contains("which its files are on"));
+    let beside = format!("{file}[b]\nfilename=/dev/sdb\nrw=randread\n");
+    assert!(wrong(&beside, "ext4:journal_dev=sdb").contains("which a job uses"));
 }

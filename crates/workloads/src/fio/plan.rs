@@ -98,9 +98,10 @@ pub(crate) fn plan(
     let extents = files.lay_out(fs.kind, disks).map_err(|e| vec![does_not_fit(&clones, &files, e)])?;
     unheeded.extend(files.notes(&clones));
     let (notes, jobs) = (unheeded, Vec::with_capacity(clones.len()));
+    let log_disk = on::log_disk(&adapted, fs, disks, &files).map_err(|problem| vec![problem])?;
     let placed = on::files(fs.kind, &clones, &files, &extents);
     let blank = on::blank(&clones, &files.needs, &extents);
-    let mut plan = Plan { notes, jobs, fs, files: placed, blank, disks: names(disks), ..Plan::default() };
+    let mut plan = Plan { notes, jobs, fs, log_disk, files: placed, blank, disks: names(disks), ..Plan::default() };
     let (mut scripts, mut bufferings) = (Vec::with_capacity(clones.len()), Vec::new());
     let mut order = JobOrder::default();
     for clone in &clones {

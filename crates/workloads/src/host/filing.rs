@@ -4,7 +4,8 @@
 //! **Rule** A write first changes the file's times. A process that writes dirty pages has them placed first. Pages of
 //! new blocks count as written when the file system says so. A sync ends with the metadata, or with a flush of the
 //! disk's cache if the metadata are stable. Each of these may sleep in the file system, and asks again when it is
-//! told to.
+//! told to. What is dirty of a file that is removed and not under way is never written; what is under way is waited
+//! for (`unlink(2)`; that a truncation waits for pages under write-back is MEMORY).
 
 use std::collections::BTreeMap;
 
@@ -468,6 +469,29 @@ impl Host {
             filing.obeys = false;
         }
         cut.into_iter().for_each(|number| self.end_io(now, number));
+    }
+
+    /// `unlink`: drops what need not be written, and removes the name when nothing of the file is under way.
+    pub(super) fn unlink_on(&mut self, now: Instant, id: OpId, change: Change) {
+        let OpTask::Call(call) = self.ops[id].task else { unreachable!("only calls unlink") };
+        let pages = call.file.pages();
+        for dropped in self.mapping.truncate(&pages, &mut self.memory) {
+            if let Some(filing) = &mut self.filing {
+                filing.dropped(&dropped);
+            }
+        }
+        for (transfer, _) in self.mapping.writes_within(&pages) {
+            self.wait_for(now, id, transfer, WaitsFor::Writing);
+        }
+        if self.ops[id].transfers == 0 {
+            self.ops[id].stage = OpStage::Entering(change);
+            self.enter_on(now, id, change);
+        }
+        // Allocations that are whole now, and writers for whom there is room.
+        self.obey_files(now);
+        for waiter in self.memory.wake() {
+            self.go_on(now, waiter);
+        }
     }
 
     fn agent(&self, agent: Agent) -> Who {

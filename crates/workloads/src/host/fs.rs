@@ -32,7 +32,7 @@ pub use extents::{Blocks, Extent, FileExtents};
 pub use inode::{Change, InodeId, Known, NamedIn};
 pub use journal::Journal;
 pub use kind::{Ext4Settings, FsKind, JournalMode, XfsSettings};
-pub use mount::{FsMount, MountOptions, WrongMount};
+pub use mount::{DiskWord, FsMount, MountOptions, WrongMount};
 pub use outbox::{Agent, FsBio, FsIo, FsTask, FsWait, FsWish};
 pub use race::{JournalRace, TickPhase};
 pub use xfs::Xfs;

@@ -232,7 +232,8 @@ fn option_nowait_is_refused_where_it_would_matter() {
     assert!(fails.to_string().contains("would have to wait is refused"), "{fails}");
 }
 
-/// Each call of a job of four files of 8 KiB on ext4: o(pen that makes a file), u(nlink), w(rite), s(ync), and its file.
+/// Each call of a job of four files of 8 KiB on ext4: o(pen that makes a file), u(nlink), w(rite), s(ync), and its
+/// file.
 fn named(options: &str) -> String {
     let options = options.replace(' ', "\n");
     let job = format!("[a]\n; blksched: fs=ext4\nrw=write\nnrfiles=4\nfilesize=8k\nsize=32k\n{options}\n");

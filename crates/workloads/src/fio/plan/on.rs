@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use crate::disks::{DiskPlaces, whole_disk};
 use crate::fio::buffered::NamesPlan;
 use crate::fio::errors::{Note, Problem};
 use crate::fio::files::{Files, JobClone, are_devices};
@@ -40,6 +41,31 @@ pub(super) fn file_system(jobs: &[JobSection], otherwise: FsMount, sectors: u64)
             let problem = Problem::new(place, title, "a file name outside /dev, or fs=none".to_owned());
             Err(problem)
         }
+    }
+}
+
+/// The disk that the file system's log has for itself: its first sector, and its length \[512-byte sectors\].
+pub(super) fn log_disk(
+    jobs: &[JobSection],
+    fs: FsMount,
+    disks: &DiskPlaces,
+    files: &Files,
+) -> Result<Option<(blksched::Sector, u64)>, Problem> {
+    let (Some(word), Some(first)) = (fs.options.log_disk, jobs.first()) else { return Ok(None) };
+    let wrong = |why: &str, expected: String| {
+        let says = jobs.iter().find(|job| job.settings.rare.fs.is_some()).unwrap_or(first);
+        let place = says.settings.place_of("fs", &says.place);
+        Err(Problem::new(place, format!("the log of {fs} is to be on {}, {why}", word.as_str()), expected))
+    };
+    let device = format!("/dev/{}", word.as_str());
+    let place = disks.of_file(&device);
+    let other = &disks.all()[place];
+    let is_named = other.names.iter().any(|name| whole_disk(name) == whole_disk(&device));
+    match place {
+        0 if is_named => wrong("which its files are on", "another disk".to_owned()),
+        _ if !is_named => wrong("and there is no such disk", format!("--disk sda=…,{}=…", word.as_str())),
+        _ if files.disks.contains(&place) => wrong("which a job uses", "a disk without jobs".to_owned()),
+        _ => Ok(Some((other.first, other.sectors))),
     }
 }
 

@@ -292,7 +292,11 @@ impl Journal {
         let log = count.div_ceil(TAGS).max(1) + count + u64::from(revokes);
         let logged = log + u64::from(self.settings.async_commit);
         let runs = self.ring.take(logged);
-        let tags = self.send(runs, FsIo::Log, false, out);
+        let mut tags = self.send(runs, FsIo::Log, false, out);
+        if self.settings.own_disk && self.settings.barrier {
+            // What the commit block makes valid must not be in the cache of the other disk (MEMORY).
+            tags.insert(out.submit(Agent::Journal, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync));
+        }
         self.committing = Some(Committing { tid, blocks, logged: log + 1, step: CommitStep::Log(tags) });
     }
 

@@ -110,6 +110,8 @@ pub struct Ext4Settings {
     pub journal_ioprio: u8,
     /// Whether there is a journal (`mkfs.ext4 -O ^has_journal` if not).
     pub has_journal: bool,
+    /// Whether the journal is on a disk of its own (`journal_dev=`).
+    pub own_disk: bool,
     /// The journal's first sector.
     pub journal_start: Sector,
     /// The journal's length \[blocks\].
@@ -128,6 +130,7 @@ impl Default for Ext4Settings {
             async_commit: false,
             journal_ioprio: 3,
             has_journal: true,
+            own_disk: false,
             journal_start: Sector(1_048_576),
             journal_blocks: 8192,
             inodes_per_group: 8192,
@@ -138,6 +141,8 @@ impl Default for Ext4Settings {
 /// How xfs is made and mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct XfsSettings {
+    /// Whether the log is on a disk of its own (`logdev=`).
+    pub own_disk: bool,
     /// The log's first sector.
     pub log_start: Sector,
     /// The log's length \[512-byte sectors\].
@@ -149,7 +154,7 @@ pub struct XfsSettings {
 impl Default for XfsSettings {
     /// A file system of 1 GiB as mkfs makes it.
     fn default() -> XfsSettings {
-        XfsSettings { log_start: Sector(1_048_624), log_sectors: 131_072, iclog_bytes: 32 << 10 }
+        XfsSettings { own_disk: false, log_start: Sector(1_048_624), log_sectors: 131_072, iclog_bytes: 32 << 10 }
     }
 }
 

@@ -28,6 +28,33 @@ impl fmt::Display for WrongMount {
 
 impl core::error::Error for WrongMount {}
 
+/// A disk's name as in `/sys/block`, short enough to be copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskWord {
+    text: [u8; DiskWord::LONGEST],
+    length: u8,
+}
+
+impl DiskWord {
+    /// The longest name \[bytes\]: that of the kernel's.
+    const LONGEST: usize = 31;
+
+    /// The disk of this name, with or without `/dev/`.
+    fn named(word: &str) -> Option<DiskWord> {
+        let word = word.strip_prefix("/dev/").unwrap_or(word);
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        let fits = !word.is_empty() && word.len() <= DiskWord::LONGEST && word.bytes().all(is_name);
+        let mut text = [0; DiskWord::LONGEST];
+        text.get_mut(..word.len()).filter(|_| fits)?.copy_from_slice(word.as_bytes());
+        Some(DiskWord { text, length: word.len() as u8 })
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        core::str::from_utf8(&self.text[..usize::from(self.length)]).unwrap_or_default()
+    }
+}
+
 /// What may be said when a file system is made or mounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MountOptions {
@@ -45,6 +72,8 @@ pub struct MountOptions {
     pub journal_size: Option<u64>,
     /// Not `no_journal` of ext4 (`mkfs.ext4 -O ^has_journal`).
     pub has_journal: bool,
+    /// The disk that the log has for itself: `journal_dev=` of ext4, `logdev=` of xfs.
+    pub log_disk: Option<DiskWord>,
     /// `logbsize=` of xfs \[bytes\].
     pub logbsize: u64,
     /// `logsize=` of xfs (`mkfs.xfs -l size=`) \[bytes\]; by the disk's size if it is not said.
@@ -62,6 +91,7 @@ impl Default for MountOptions {
             journal_ioprio: 3,
             journal_size: None,
             has_journal: true,
+            log_disk: None,
             logbsize: 32 << 10,
             logsize: None,
         }
@@ -90,9 +120,18 @@ impl PartialEq<FsKind> for FsMount {
 }
 
 /// Options that are understood.
-const OF_EXT4: [&str; 8] =
-    ["data", "commit", "barrier", "nobarrier", "journal_async_commit", "journal_ioprio", "journal_size", "no_journal"];
-const OF_XFS: [&str; 2] = ["logbsize", "logsize"];
+const OF_EXT4: [&str; 9] = [
+    "data",
+    "commit",
+    "barrier",
+    "nobarrier",
+    "journal_async_commit",
+    "journal_ioprio",
+    "journal_size",
+    "journal_dev",
+    "no_journal",
+];
+const OF_XFS: [&str; 3] = ["logbsize", "logsize", "logdev"];
 
 /// Options that change nothing here: reads change no times, and the rest is the default.
 const IDLE: [&str; 12] = [
@@ -111,10 +150,8 @@ const IDLE: [&str; 12] = [
 ];
 
 /// Real options that change what happens, in a way that is not modelled.
-const NOT_MODELLED: [&str; 22] = [
+const NOT_MODELLED: [&str; 19] = [
     "fast_commit",
-    "journal_dev",
-    "journal_path",
     "nodelalloc",
     "dioread_lock",
     "noauto_da_alloc",
@@ -127,7 +164,6 @@ const NOT_MODELLED: [&str; 22] = [
     "min_batch_time",
     "stripe",
     "data_err",
-    "logdev",
     "rtdev",
     "logbufs",
     "wsync",
@@ -161,11 +197,13 @@ impl FsMount {
             MountOptions { async_commit: true, data: JournalMode::Ordered, .. } => {
                 wrong("journal_async_commit needs data=writeback: ext4 cannot be mounted so with data=ordered")
             }
-            MountOptions { has_journal: false, data, commit, async_commit, journal_ioprio, journal_size, .. }
-                if (data, commit, async_commit, journal_ioprio, journal_size)
-                    != (JournalMode::Ordered, Span::from_secs(5), false, 3, None) =>
+            MountOptions { has_journal: false, data, commit, async_commit, journal_ioprio, .. }
+                if (data, commit, async_commit, journal_ioprio)
+                    != (JournalMode::Ordered, Span::from_secs(5), false, 3)
+                    || mount.options.journal_size.is_some()
+                    || mount.options.log_disk.is_some() =>
             {
-                let what = "data=, commit=, journal_async_commit, journal_ioprio= and journal_size=";
+                let what = "data=, commit=, journal_async_commit, journal_ioprio=, journal_size= and journal_dev=";
                 wrong(format!("no_journal leaves nothing for {what}"))
             }
             _ => Ok(mount),
@@ -195,6 +233,12 @@ impl FsMount {
             },
             (FsKind::Ext4, "journal_size", Some(value)) => {
                 options.journal_size = Some(bytes((name, value), 4 << 20..=40 << 30, 4096)?);
+            }
+            (FsKind::Ext4, "journal_dev" | "journal_path", Some(value)) | (FsKind::Xfs, "logdev", Some(value)) => {
+                let Some(disk) = DiskWord::named(value) else {
+                    return wrong(format!("{name}={value}: expected another disk of the run, as in {name}=/dev/sdb"));
+                };
+                options.log_disk = Some(disk);
             }
             (FsKind::Xfs, "logsize", Some(value)) => {
                 options.logsize = Some(bytes((name, value), 8 << 20..=2 << 30, 4096)?);
@@ -233,6 +277,10 @@ impl FsMount {
     /// # Errors
     /// That it is longer than a quarter of the disk (ext4), or than an allocation group (xfs), and the disk's length.
     pub fn fits(&self, sectors: u64) -> Result<(), WrongMount> {
+        if self.options.log_disk.is_some() {
+            // There its disk is the limit.
+            return Ok(());
+        }
         let (option, said, (most, of)) = match self.kind {
             FsKind::None => return Ok(()),
             FsKind::Ext4 => ("journal_size", self.options.journal_size, (sectors / 4 * 512, "a quarter")),
@@ -258,6 +306,10 @@ impl FsMount {
         let mut say = |is: bool, word: String| words.extend(is.then_some(word));
         say(own.data != usual.data, format!("data={}", own.data.word()));
         say(own.commit != usual.commit, format!("commit={}", own.commit.as_ns() / 1_000_000_000));
+        if let Some(disk) = own.log_disk {
+            let option = if self.kind == FsKind::Xfs { "logdev" } else { "journal_dev" };
+            say(true, format!("{option}={}", disk.as_str()));
+        }
         say(!own.barrier, "nobarrier".to_owned());
         say(own.async_commit, "journal_async_commit".to_owned());
         say(own.journal_ioprio != usual.journal_ioprio, format!("journal_ioprio={}", own.journal_ioprio));
@@ -339,6 +391,8 @@ mod tests {
             "ext4:data=writeback,commit=30,nobarrier,journal_async_commit,journal_ioprio=0,journal_size=64m",
             "ext4:no_journal",
             "ext4:data=journal,journal_size=64m",
+            "ext4:journal_dev=nvme0n1",
+            "xfs:logdev=sdb,logsize=64m",
             "xfs:logbsize=256k,logsize=2g",
         ] {
             assert_eq!(FsMount::named(text).map(|mount| mount.to_string()).as_deref(), Ok(text));
@@ -372,12 +426,15 @@ mod tests {
             ("ext4:nobarrier=1", "expected `nobarrier` without a value", None),
             ("ext4:journal_async_commit", "needs data=writeback", None),
             ("ext4:journal_size=1m", "journal_size=1m: expected 4m to 40g", None),
+            ("ext4:journal_dev=a b", "journal_dev=a b: expected another disk of the run", None),
+            ("ext4:jurnal_dev=sdb", "unknown option `jurnal_dev` of ext4", Some("journal_dev")),
+            ("ext4:no_journal,journal_dev=sdb", "no_journal leaves nothing", None),
             ("ext4:journal_ioprio=9", "expected 0 (first) to 7", None),
             ("ext4:no_journal,commit=9", "no_journal leaves nothing", None),
             ("ext4:no_journal,journal_ioprio=0", "no_journal leaves nothing", None),
             ("xfs:nobarrier", "since Linux 4.19", None),
             ("xfs:logbsize=48k", "expected 32k, 64k, 128k or 256k", None),
-            ("xfs:logbsz=64k", "unknown option `logbsz` of xfs: expected logbsize, logsize", Some("logbsize")),
+            ("xfs:logbsz=64k", "unknown option `logbsz` of xfs: expected logbsize, logsize, logdev", Some("logbsize")),
             ("none:commit=5", "none is no file system", None),
             ("btrfs:ssd", "not modelled", None),
             ("exft4", "unknown file system `exft4`", Some("ext4")),

@@ -82,6 +82,8 @@ pub struct Xfs {
     active: Iclog,
     /// The forced buffer that is under way, by its bio.
     under_way: Option<(u64, Iclog)>,
+    /// Syncs that flush the disk of the data first, where the log has another one: by bio, who, and what it wants.
+    flushing: Vec<(u64, FsTask, Sequence)>,
     /// Buffers of a list that was pushed because it was long.
     pushed: Vec<u64>,
     /// Where the next log write goes \[sectors from the log's beginning\].
@@ -107,6 +109,7 @@ impl Xfs {
             stable: 0,
             active: Iclog::default(),
             under_way: None,
+            flushing: Vec::new(),
             pushed: Vec::new(),
             head: 0,
             force: None,
@@ -309,6 +312,21 @@ impl Xfs {
         if wanted <= self.stable {
             return Missing::Flush;
         }
+        if self.settings.own_disk {
+            // Data first, then the size that covers them (MEMORY).
+            let by = Agent::Caller(task);
+            let tag = self.out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync);
+            self.flushing.push((tag, task, wanted));
+            self.out.push(FsWish::Sleeps(task, FsWait::Commit));
+            self.out.push(FsWish::Waits(by));
+        } else {
+            self.force(task, wanted);
+        }
+        Missing::Metadata
+    }
+
+    /// The caller makes the log stable up to this sequence, which it is not, and sleeps.
+    fn force(&mut self, task: FsTask, wanted: Sequence) {
         if wanted == self.current {
             self.push();
         }
@@ -318,13 +336,11 @@ impl Xfs {
                 FsWait::Log => iclog.waiters.push(task),
                 _ => self.active.waiters.push(task),
             }
-            self.out.push(FsWish::Sleeps(task, what));
-            return Missing::Metadata;
+            return self.out.push(FsWish::Sleeps(task, what));
         }
         self.active.waiters.push(task);
         self.write(Agent::Caller(task));
         self.out.push(FsWish::Sleeps(task, FsWait::Log));
-        Missing::Metadata
     }
 
     /// What is in the list becomes a checkpoint of the active buffer.
@@ -370,6 +386,14 @@ impl Xfs {
 
     pub(super) fn ended(&mut self, _now: Instant, tag: u64) {
         self.pushed.retain(|of| *of != tag);
+        if let Some(nth) = self.flushing.iter().position(|(of, ..)| *of == tag) {
+            let (_, task, wanted) = self.flushing.swap_remove(nth);
+            match wanted <= self.stable {
+                true => self.out.push(FsWish::Done(task)),
+                false => self.force(task, wanted),
+            }
+            return;
+        }
         let Some((_, iclog)) = self.under_way.take_if(|(of, _)| *of == tag) else { return };
         self.stable = self.stable.max(iclog.last);
         iclog.waiters.into_iter().for_each(|task| self.out.push(FsWish::Done(task)));

@@ -1,8 +1,8 @@
 //! `data=journal`: data go through the journal, and then home.
 //!
-//! **Rule** `write` gives its blocks places at once, and they join the running transaction like metadata. Whoever writes
-//! pages home (a sync, the flusher) first waits for the commit of the transaction that has them, and asks for it; a
-//! checkpoint writes home what nobody has. `fdatasync` commits, too.
+//! **Rule** `write` gives its blocks places at once, and they join the running transaction like metadata. Whoever
+//! writes pages home (a sync, the flusher) first waits for the commit of the transaction that has them, and asks for
+//! it; a checkpoint writes home what nobody has. `fdatasync` commits, too.
 //! **Origin** recording 30 (one process). That the flusher waits for the commit, and that a handle takes 64 blocks at
 //! most, is MEMORY; `sync_file_range` does not wait here.
 
