@@ -1,7 +1,7 @@
 //! Wrappers around a disk: each is a [`Disk`] itself, contains any other, and changes one thing.
 //!
-//! From the inside out, as a file's tables build them: [`fault`] lets commands fail or makes them slow, [`caps`] limits
-//! how many pass, [`coalescing`] reports several together, [`delay`] adds time to all of them, [`tracer`] records what
+//! From the inside out, as a file's tables build them: [`fault`] lets commands fail or makes them slow, [`window`] how
+//! many commands are inside at a time, [`caps`] how many pass per second, [`coalescing`] reports several together, [`delay`] adds time to all of them, [`tracer`] records what
 //! passes. The time that a wrapper adds is not the disk's work: neither the ledger nor `service` shows it.
 
 /// Delegates everything else to the disk inside.
@@ -34,9 +34,11 @@ mod coalescing;
 mod delay;
 mod fault;
 mod tracer;
+mod window;
 
 pub(crate) use caps::Caps;
 pub(crate) use coalescing::Coalescing;
 pub(crate) use delay::Delay;
 pub(crate) use fault::Faults;
 pub use tracer::{CommandRecord, CommandTrace, Tracer};
+pub(crate) use window::Window;

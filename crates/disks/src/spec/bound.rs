@@ -29,6 +29,8 @@ impl DiskSpec {
             let one = each(operations, caps.operations.rate) + each(u64::from(most_sectors) * 512, caps.bytes.rate);
             times(one, u64::from(self.depth()))
         });
+        // With a window of one, everything that came before.
+        let alone = around.window.map_or(alone, |window| times(alone, u64::from(self.depth().div_ceil(window)) + 1));
         alone + caps + delay + coalescing + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
     }
 }
@@ -111,7 +113,7 @@ impl SsdSpec {
         // A page of the map may have to be read first.
         let sensings = if self.tails.map_cache.is_some() { 2 } else { 1 };
         let reads = (sensing + suspending) * (u64::from(self.interference.patience) + 1) * sensings;
-        let page = self.flash.program
+        let page = self.tails.longest_program(self.flash.program)
             + collecting
             + mapping
             + reads

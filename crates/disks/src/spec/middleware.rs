@@ -16,6 +16,8 @@ pub struct MiddlewareSpec {
     pub delay: Option<DelaySpec>,
     /// `[coalescing]`: the controller gathers completions before it interrupts the host.
     pub coalescing: Option<CoalescingSpec>,
+    /// `[window]`: how many commands are inside at a time; `None` for all.
+    pub window: Option<u32>,
     /// `[caps]`: at most this much per second.
     pub caps: Option<CapsSpec>,
     /// `[tracer]`: how many of the last commands are kept for the driver to read.
@@ -122,6 +124,9 @@ pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, Complaint> {
         faults: top.sections("fault", FAULT)?.iter().map(fault).collect::<Result<_, _>>()?,
         delay: top.section("delay", DELAY)?.map(|section| delay(&section)).transpose()?,
         coalescing: switched(top, "coalescing", &["state", "from", "most", "time"], coalescing)?,
+        window: switched(top, "window", &["state", "commands"], |section| {
+            section.count_within("commands", 1..=65_536)
+        })?,
         caps: top.section("caps", CAPS)?.map(|section| caps(&section)).transpose()?,
         tracer: match top.section("tracer", &["keep"])? {
             Some(section) => Some(section.count_within("keep", 1..=10_000_000)?),

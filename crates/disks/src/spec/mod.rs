@@ -16,7 +16,7 @@ use blksched_text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
-use crate::middleware::{Caps, Coalescing, Delay, Faults, Tracer};
+use crate::middleware::{Caps, Coalescing, Delay, Faults, Tracer, Window};
 use crate::null::Null;
 use crate::raid::Raid;
 use crate::sheet::Published;
@@ -74,8 +74,8 @@ pub use units::{Rate, Turn};
 macro_rules! keys {
     ($($own:literal),* $(,)?) => {
         &[
-            "kind", "description", "attached", $($own,)* "fault", "delay", "coalescing", "caps", "tracer", "published",
-            "validated", "fit",
+            "kind", "description", "attached", $($own,)* "fault", "delay", "coalescing", "window", "caps", "tracer",
+            "published", "validated", "fit",
         ]
     };
 }
@@ -139,9 +139,12 @@ impl DiskSpec {
             Model::Ssd(spec) => Box::new(Ssd::new(spec, seed)),
             Model::Raid(spec) => Box::new(Raid::new(spec, seed)),
         };
-        let MiddlewareSpec { faults, delay, coalescing, caps, tracer } = &self.middleware;
+        let MiddlewareSpec { faults, delay, coalescing, window, caps, tracer } = &self.middleware;
         if !faults.is_empty() {
             disk = Box::new(Faults::new(disk, faults));
+        }
+        if let Some(commands) = window {
+            disk = Box::new(Window::new(disk, *commands));
         }
         if let Some(caps) = caps {
             disk = Box::new(Caps::new(disk, caps));
@@ -237,7 +240,7 @@ impl DiskSpec {
 }
 
 /// Name and TOML of every preset.
-const PRESETS: [(&str, &str); 19] = [
+const PRESETS: [(&str, &str); 21] = [
     ("hdd-7200-ideal", include_str!("../../presets/hdd-7200-ideal.toml")),
     ("hdd-7200-starves", include_str!("../../presets/hdd-7200-starves.toml")),
     ("hdd-dt01aca200", include_str!("../../presets/hdd-dt01aca200.toml")),
@@ -248,9 +251,11 @@ const PRESETS: [(&str, &str); 19] = [
     ("sata-ssd-ideal", include_str!("../../presets/sata-ssd-ideal.toml")),
     ("sata-ssd-s4610", include_str!("../../presets/sata-ssd-s4610.toml")),
     ("sata-ssd-crucial-250", include_str!("../../presets/sata-ssd-crucial-250.toml")),
+    ("sata-ssd-mx200-h420i", include_str!("../../presets/sata-ssd-mx200-h420i.toml")),
     ("nvme-ssd-rocket4plus", include_str!("../../presets/nvme-ssd-rocket4plus.toml")),
     ("nvme-ssd-ideal", include_str!("../../presets/nvme-ssd-ideal.toml")),
     ("nvme-ssd-aged", include_str!("../../presets/nvme-ssd-aged.toml")),
+    ("nvme-cloud-i3", include_str!("../../presets/nvme-cloud-i3.toml")),
     ("usb-stick", include_str!("../../presets/usb-stick.toml")),
     ("sd-card", include_str!("../../presets/sd-card.toml")),
     ("cloud-gp3", include_str!("../../presets/cloud-gp3.toml")),

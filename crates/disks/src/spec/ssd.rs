@@ -228,7 +228,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
         collection,
         page_map,
-        tails: tails::read(top, flash.read)?,
+        tails: tails::read(top, &flash)?,
         state,
     })
 }
@@ -365,10 +365,15 @@ fn page_map(
     if !whole(flash.page_sectors) || !whole(block_sectors) {
         return Err(section.complain(&unit.at, "`page` and `block` are no whole numbers of `unit`"));
     }
-    if capacity_sectors / unit.value > MOST_UNITS {
-        let problem =
-            format!("{} units: expected {MOST_UNITS} at most, or a larger `unit`", capacity_sectors / unit.value);
+    let units = capacity_sectors / unit.value / u64::from(flash.channels * flash.dies);
+    if units > MOST_UNITS {
+        let problem = format!("{units} units in each die: expected {MOST_UNITS} at most, or a larger `unit`");
         return Err(section.complain(&unit.at, problem));
+    }
+    let blocks = capacity_sectors / block_sectors;
+    if blocks > MOST_BLOCKS {
+        let problem = format!("{blocks} blocks: expected {MOST_BLOCKS} at most, or a larger `block`");
+        return Err(section.complain(&section.at_key("block"), problem));
     }
     let befores = [("empty", Before::Empty), ("sequential", Before::Sequential), ("random", Before::Random)];
     Ok(PageMapSpec {
@@ -380,5 +385,7 @@ fn page_map(
     })
 }
 
-/// So that a die's units have 32-bit numbers, and a run that writes all of them fits in memory.
-const MOST_UNITS: u64 = 1 << 28;
+/// So that a die's units have 32-bit numbers.
+const MOST_UNITS: u64 = 1 << 31;
+/// So that what is known of each block fits in memory: 16 TiB with blocks of 16 MiB.
+const MOST_BLOCKS: u64 = 1 << 20;

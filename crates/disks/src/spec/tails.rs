@@ -4,6 +4,7 @@ use blksched::Span;
 use blksched_text::document::{Complaint, Section};
 
 use super::reader::Quantities as _;
+use super::ssd::FlashSpec;
 use crate::draw::Chance;
 
 /// The mechanisms by which equal commands take different times; by default none.
@@ -25,6 +26,11 @@ impl TailsSpec {
         let page = self.pages.map_or(read, |pages| pages.times().iter().fold(read, |most, &time| most.max(time)));
         page + self.retry.map_or(Span::ZERO, |retry| retry.step * u64::from(retry.most))
     }
+
+    /// The longest program, if each takes `program` without these mechanisms.
+    pub fn longest_program(&self, program: Span) -> Span {
+        self.pages.map_or(program, |pages| pages.programs().iter().fold(program, |most, &time| most.max(time)))
+    }
 }
 
 /// The pages of a cell with several bits: a lower page is told by fewer reference voltages than an upper one.
@@ -32,6 +38,8 @@ impl TailsSpec {
 pub struct PageTimes {
     times: [Span; MOST_LEVELS],
     levels: usize,
+    programs: [Span; MOST_LEVELS],
+    steps: usize,
 }
 
 /// Four bits in a cell.
@@ -43,8 +51,22 @@ impl PageTimes {
         let mut all = [Span::ZERO; MOST_LEVELS];
         (2..=MOST_LEVELS).contains(&times.len()).then(|| {
             all[..times.len()].copy_from_slice(times);
-            PageTimes { times: all, levels: times.len() }
+            PageTimes { times: all, levels: times.len(), programs: [Span::ZERO; MOST_LEVELS], steps: 0 }
         })
+    }
+
+    /// The same with programs that differ; `None` unless there are two to four of them.
+    pub fn with_programs(mut self, programs: &[Span]) -> Option<PageTimes> {
+        (2..=MOST_LEVELS).contains(&programs.len()).then(|| {
+            self.programs[..programs.len()].copy_from_slice(programs);
+            self.steps = programs.len();
+            self
+        })
+    }
+
+    /// What the programs of a cell take, one after the other; empty if each takes `flash.program`.
+    pub fn programs(&self) -> &[Span] {
+        &self.programs[..self.steps]
     }
 
     /// The time of each kind of page, of which a drive has equally many.
@@ -104,11 +126,14 @@ impl DriveState {
 /// Times of a page's reading: those that data sheets and papers give are 20 to 200 us.
 const LONGEST_READ: Span = Span::from_ms(10);
 
+/// The same of programs: 0.1 to 5 ms.
+const LONGEST_PROGRAM: Span = Span::from_ms(100);
+
 const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 
-pub(super) fn read(top: &Section<'_>, flash_read: Span) -> Result<TailsSpec, Complaint> {
+pub(super) fn read(top: &Section<'_>, flash: &FlashSpec) -> Result<TailsSpec, Complaint> {
     Ok(TailsSpec {
-        pages: switched(top, "pages", &["state", "times"], |section| pages(section, flash_read))?,
+        pages: switched(top, "pages", &["state", "times", "programs"], |section| pages(section, flash))?,
         retry: switched(top, "retry", &["state", "chance", "again", "step", "most"], retry)?,
         map_cache: switched(top, "map_cache", &["state", "covers", "segment"], map_cache)?,
         stall: switched(top, "stall", &["state", "every", "time"], stall)?,
@@ -128,25 +153,40 @@ pub(super) fn switched<T>(
     Ok(is_on.then_some(spec))
 }
 
-fn pages(section: &Section<'_>, flash_read: Span) -> Result<PageTimes, Complaint> {
-    let at = section.at_key("times");
-    let words = section.words("times")?;
+fn pages(section: &Section<'_>, flash: &FlashSpec) -> Result<PageTimes, Complaint> {
+    let times = times_around(section, "times", LONGEST_READ, ("flash.read", flash.read))?;
+    let pages = PageTimes::new(&times).ok_or_else(|| few(section, "times", times.len()))?;
+    if !section.has("programs") {
+        return Ok(pages);
+    }
+    let programs = times_around(section, "programs", LONGEST_PROGRAM, ("flash.program", flash.program))?;
+    pages.with_programs(&programs).ok_or_else(|| few(section, "programs", programs.len()))
+}
+
+fn few(section: &Section<'_>, key: &str, count: usize) -> Complaint {
+    section.complain(&section.at_key(key), format!("{count} times: expected one for each page of a cell, 2 to 4"))
+}
+
+/// A list of times, between which lies the time that holds when this is off.
+fn times_around(
+    section: &Section<'_>,
+    key: &'static str,
+    longest: Span,
+    (usual_key, usual): (&str, Span),
+) -> Result<Vec<Span>, Complaint> {
+    let at = section.at_key(key);
     let mut times = Vec::new();
-    for word in &words {
-        let time: Option<Span> = word.value.parse().ok().filter(|time| *time <= LONGEST_READ);
-        let problem = || format!("`{}` is not a time from 0ns to {LONGEST_READ}, as in \"58us\"", word.value);
+    for word in &section.words(key)? {
+        let time: Option<Span> = word.value.parse().ok().filter(|time| *time <= longest);
+        let problem = || format!("`{}` is not a time from 0ns to {longest}, as in \"58us\"", word.value);
         times.push(time.ok_or_else(|| section.complain(&word.at, problem()))?);
     }
-    let Some(pages) = PageTimes::new(&times) else {
-        let problem = format!("{} times: expected one for each page of a cell, 2 to 4", times.len());
-        return Err(section.complain(&at, problem));
-    };
     let (least, most) = (times.iter().min(), times.iter().max());
-    if least > Some(&flash_read) || most < Some(&flash_read) {
-        let problem = format!("`flash.read` ({flash_read}), which holds when this is off, is not between these times");
+    if times.len() > 1 && (least > Some(&usual) || most < Some(&usual)) {
+        let problem = format!("`{usual_key}` ({usual}), which holds when this is off, is not between these times");
         return Err(section.complain(&at, problem));
     }
-    Ok(pages)
+    Ok(times)
 }
 
 fn retry(section: &Section<'_>) -> Result<RetrySpec, Complaint> {

@@ -4,7 +4,7 @@
 //! decides which operation goes first, [`collection`] makes writes slow when free blocks have run out, [`page_map`]
 //! does so with a map of pages, [`buffer`] keeps data that is not programmed yet, [`wire`] carries data to and from the
 //! host, [`lane`] is anything that serves one at a time. What varies: [`senses`] says how
-//! long a page is read, [`map_cache`] which part of the map is in memory, [`stall`] when writes pause. [`on_way`] is a
+//! long a page is read, [`programs`] how long a program takes, [`map_cache`] which part of the map is in memory, [`stall`] when writes pause. [`on_way`] is a
 //! command in progress. This file only moves commands between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
@@ -34,6 +34,7 @@ mod layout;
 mod map_cache;
 mod on_way;
 mod page_map;
+mod programs;
 mod senses;
 mod stall;
 #[cfg(test)]
@@ -49,6 +50,7 @@ use layout::DieLayout;
 use map_cache::MapCache;
 use on_way::{BACKGROUND, OnWay, SsdEvent, SsdWork, WriteManner};
 use page_map::PageMap;
+use programs::Programs;
 use senses::Senses;
 use stall::Stall;
 use wire::{Wire, WirePace};
@@ -66,6 +68,7 @@ pub(crate) struct Ssd {
     page_map: Option<PageMap>,
     seed: u64,
     senses: Senses,
+    programs: Programs,
     map_cache: Option<MapCache>,
     stall: Option<Stall>,
     buffer: Option<Buffer>,
@@ -110,6 +113,7 @@ impl Ssd {
             page_map: spec.page_map.map(|map| PageMap::new(&map, &spec.flash, spec.capacity_sectors)),
             seed,
             senses: Senses::new(spec.flash.read, spec.tails, spec.flash.page_sectors, seed),
+            programs: Programs::new(spec.flash.program, spec.tails, layout.dies(), seed),
             map_cache: spec.tails.map_cache.as_ref().map(MapCache::new),
             stall: spec.tails.stall.map(Stall::new),
             buffer,
@@ -284,7 +288,7 @@ impl Ssd {
         let across = self.bus.time_of(sectors);
         let (begin, path) = self.channels[self.layout.channel(index)].occupy(at, across, path);
         let collect = self.collect(index, sectors, first.manner);
-        let busy = across + self.spec.flash.program + collect;
+        let busy = across + self.programs.time(index) + collect;
         let end = begin + busy;
         self.dies[index as usize].begin(end, path);
         self.charge_program(index, begin, busy, sectors);

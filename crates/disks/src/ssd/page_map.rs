@@ -6,7 +6,8 @@
 //! that no write pays for a whole block. A discarded unit has no place.
 //!
 //! `before` gives the disk's contents before the first write. The place of a unit that was not written since is
-//! computed, so the map's size depends on the amount written, not on the disk's size. `random` is the state after long
+//! computed, so the map's size depends on the amount written, and from some amount on it is a sample ([`sampled`]), so
+//! that it never takes more than 64 MiB. `random` is the state after long
 //! random writes: units are anywhere, and the blocks, from the youngest to the oldest, have as many valid units as
 //! uniform random writes leave with this amount of spare room.
 //!
@@ -14,8 +15,11 @@
 //! Analytic Expression for Write Amplification in NAND Flash (ICNC 2012); tests hold the model to it. Two open blocks,
 //! for the host and for copies: MEMORY, usual.
 
+mod sampled;
+
 use blksched::Span;
-use rustc_hash::FxHashMap;
+
+use sampled::Places;
 
 use crate::{Before, FlashSpec, PageMapSpec};
 
@@ -29,6 +33,8 @@ const NOWHERE: u32 = u32::MAX;
 pub(super) struct PageMap {
     shape: Shape,
     dies: Vec<DieMap>,
+    /// So many units more may be written or copied before the map becomes a sample.
+    exact_left: u64,
 }
 
 /// What all dies have in common.
@@ -41,6 +47,10 @@ struct Shape {
     /// The units of a die, and of a block.
     units: u32,
     block_units: u32,
+    /// The map has one unit of so many, odd; and a block holds so many of these.
+    every: u32,
+    room: u32,
+    spare_percent: u32,
     before: Before,
     /// `unit * stride mod units` is the initial place of a unit, and `unit = place * back mod units`.
     stride: u64,
@@ -56,7 +66,9 @@ struct Block {
     /// Its first unit of the initial content, and how many; their places are consecutive.
     first: u32,
     old: u32,
-    /// What was written to it since, in order; empty while it is free.
+    /// How much was written to it since; 0 while it is free.
+    filled: u32,
+    /// What that was, in order; of a sample it is not kept.
     log: Vec<u32>,
 }
 
@@ -68,10 +80,12 @@ struct DieMap {
     /// The open blocks for the host and for copies.
     open: [Option<u32>; 2],
     /// The present place of units written since the beginning: their block, or nowhere.
-    moved: FxHashMap<u32, u32>, // tidy: never iterated
+    moved: Places,
     victim: Option<Victim>,
     /// Sectors to be copied, less than a program.
     owed: u64,
+    /// What a sample owes for the units that it stands for.
+    debt: sampled::Debt,
     written: u64,
     copied: u64,
 }
@@ -94,34 +108,43 @@ impl PageMap {
         let pages = capacity_sectors.div_ceil(flash.page_sectors).div_ceil(dies);
         let units = (pages * (flash.page_sectors / spec.unit_sectors)) as u32;
         let stride = coprime(u64::from(units));
+        let block_units = (spec.block_sectors / spec.unit_sectors) as u32;
         let shape = Shape {
             unit_sectors: spec.unit_sectors,
             page_sectors: flash.page_sectors,
             program_sectors: flash.program_sectors,
             dies,
             units,
-            block_units: (spec.block_sectors / spec.unit_sectors) as u32,
+            block_units,
+            every: 1,
+            room: block_units,
+            spare_percent: spec.spare_percent,
             before: spec.before,
             stride,
             back: inverse(stride, u64::from(units)),
             copy: flash.read + flash.program,
             erase: spec.erase,
         };
-        let die = DieMap::new(&shape, spec.spare_percent);
-        PageMap { dies: vec![die; dies as usize], shape }
+        let die = DieMap::new(&shape);
+        PageMap { exact_left: shape.exact_units(), dies: vec![die; dies as usize], shape }
     }
 
     /// `sectors` from `start` on have been programmed on `die`: returns how long it collects now.
     pub(super) fn programmed(&mut self, die: usize, start: u64, sectors: u32) -> Span {
         let (first, behind) = self.shape.units_of(start, sectors);
+        if self.shape.every == 1 && self.exact_left < u64::from(behind - first) {
+            self.sample();
+        }
         let die = &mut self.dies[die];
         let mut copies = 0;
         let mut erases = 0;
         for unit in first..behind {
-            let (copied, erased) = die.write(&self.shape, unit);
-            copies += copied;
+            let is_in = self.shape.every == 1 || unit.is_multiple_of(self.shape.every);
+            let (copied, erased) = if is_in { die.write(&self.shape, unit) } else { (0, 0) };
+            copies += if self.shape.every == 1 { copied } else { die.debt.pay(is_in.then_some(copied), &self.shape) };
             erases += erased;
         }
+        self.exact_left = self.exact_left.saturating_sub(u64::from(behind - first + copies));
         die.owed += u64::from(copies) * self.shape.unit_sectors;
         let programs = die.owed / self.shape.program_sectors;
         die.owed %= self.shape.program_sectors;
@@ -135,7 +158,8 @@ impl PageMap {
         let (low, high) = (within(start) * unit, end / unit * unit);
         if low < high {
             let (first, behind) = self.shape.units_of(low, (high - low) as u32);
-            (first..behind).for_each(|unit| self.dies[die].forget(&self.shape, unit));
+            let mapped = (first..behind).filter(|unit| unit.is_multiple_of(self.shape.every));
+            mapped.for_each(|unit| self.dies[die].forget(&self.shape, unit));
         }
     }
 
@@ -174,18 +198,19 @@ impl Shape {
 }
 
 impl DieMap {
-    fn new(shape: &Shape, spare_percent: u32) -> DieMap {
+    fn new(shape: &Shape) -> DieMap {
         let needed = shape.units.div_ceil(shape.block_units);
-        let spare = (u64::from(needed) * u64::from(spare_percent) / 100) as u32;
+        let spare = (u64::from(needed) * u64::from(shape.spare_percent) / 100) as u32;
         // Open blocks and those kept free are not for data.
         let count = needed + spare.max(1) + FEW as u32 + 2;
         let mut die = DieMap {
             blocks: vec![Block::default(); count as usize],
             free: Vec::new(),
             open: [None; 2],
-            moved: FxHashMap::default(),
+            moved: Places::default(),
             victim: None,
             owed: 0,
+            debt: sampled::Debt::default(),
             written: 0,
             copied: 0,
         };
@@ -211,7 +236,7 @@ impl DieMap {
                 Before::Random if index + 1 < for_data => up_to(index).saturating_sub(first).min(left),
                 Before::Sequential | Before::Random => left,
             };
-            self.blocks[index as usize] = Block { valid: old, first, old, log: Vec::new() };
+            self.blocks[index as usize] = Block { valid: old, first, old, ..Block::default() };
             first += old;
             // A block in the middle without valid units is as good as free.
             if old == 0 {
@@ -264,9 +289,15 @@ impl DieMap {
             }
         };
         let block = &mut self.blocks[open as usize];
-        block.log.push(unit);
+        if shape.every == 1 {
+            if block.log.is_empty() {
+                block.log.reserve_exact(shape.room as usize);
+            }
+            block.log.push(unit);
+        }
         block.valid += 1;
-        if block.log.len() as u32 == shape.block_units {
+        block.filled += 1;
+        if block.filled >= shape.room {
             self.open[which] = None;
         }
         self.moved.insert(unit, open);
@@ -276,20 +307,20 @@ impl DieMap {
     fn choose(&mut self, shape: &Shape) {
         let closed = |index: &u32| {
             let block = &self.blocks[*index as usize];
-            (block.old > 0 || !block.log.is_empty()) && !self.open.contains(&Some(*index))
+            (block.old > 0 || block.filled > 0) && !self.open.contains(&Some(*index))
         };
         let all = (0..self.blocks.len() as u32).filter(closed);
         let Some(index) = all.min_by_key(|&index| self.blocks[index as usize].valid) else { return };
         let block = &self.blocks[index as usize];
-        if block.valid >= shape.block_units {
+        if block.valid >= shape.room {
             return;
         }
         let old = (block.first..block.first + block.old).map(|place| shape.at_place(place));
-        let old = old.filter(|unit| !self.moved.contains_key(unit));
-        let written = block.log.iter().copied().filter(|unit| self.moved.get(unit) == Some(&index));
-        let units: Vec<u32> = old.chain(written).collect();
+        let old = old.filter(|unit| unit.is_multiple_of(shape.every) && self.moved.get(*unit).is_none());
+        let written = block.log.iter().copied().filter(|unit| self.moved.get(*unit) == Some(index));
+        let units: Vec<u32> = old.chain(written).chain(self.moved.sampled_in(index)).collect();
         let copies = block.valid;
-        let per = (shape.block_units - copies).max(1);
+        let per = (shape.room - copies).max(1);
         self.victim = Some(Victim { block: index, units, copies, per, due: 0 });
     }
 
@@ -301,7 +332,7 @@ impl DieMap {
         loop {
             // Units overwritten or copied meanwhile (a block may hold a unit twice) cost nothing.
             let Some(&unit) = victim.units.last() else { return (copied, self.erase(victim.block)) };
-            if self.moved.get(&unit).is_some_and(|&at| at != victim.block) {
+            if self.moved.get(unit).is_some_and(|at| at != victim.block) {
                 victim.units.pop();
                 continue;
             }
@@ -322,8 +353,7 @@ impl DieMap {
     fn erase(&mut self, index: u32) -> u32 {
         let block = &mut self.blocks[index as usize];
         debug_assert_eq!(block.valid, 0, "what was valid has been copied");
-        (block.old, block.valid) = (0, 0);
-        block.log = Vec::new();
+        *block = Block { first: block.first, ..Block::default() };
         self.free.insert(0, index);
         1
     }
@@ -406,7 +436,7 @@ mod tests {
     fn check(map: &PageMap) {
         let die = &map.dies[0];
         let valid: u64 = die.blocks.iter().map(|block| u64::from(block.valid)).sum();
-        let unmapped = die.moved.values().filter(|&&at| at == NOWHERE).count() as u64; // tidy: a count
+        let unmapped = (0..map.shape.units).filter(|unit| die.moved.get(*unit) == Some(NOWHERE)).count() as u64;
         let never =
             if map.shape.before == Before::Empty { u64::from(map.shape.units) - die.moved.len() as u64 } else { 0 };
         assert_eq!(valid, u64::from(map.shape.units) - unmapped - never);

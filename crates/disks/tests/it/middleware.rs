@@ -99,6 +99,23 @@ fn a_tracer_keeps_the_last_commands_and_changes_nothing() {
 }
 
 #[test]
+fn a_window_lets_so_many_commands_in_and_the_others_wait_in_order_of_arrival() {
+    let ends = |window| {
+        let mut spec = around("fixed", MiddlewareSpec { window, ..MiddlewareSpec::default() });
+        spec = spec.with_depth(32);
+        run(&spec, 1, 8, (0..8).map(|n| read(n * 8, 8))).done.iter().map(|(_, one)| one.at.as_ns()).collect::<Vec<_>>()
+    };
+    // So many at a time go as so many one after the other, if the disk serves one at a time.
+    let alone = ends(Some(1))[0];
+    assert_eq!(ends(Some(1)), (1..=8).map(|turn| turn * alone).collect::<Vec<_>>());
+    assert_eq!(ends(None), ends(Some(8)));
+    assert!(ends(Some(3)).is_sorted() && ends(Some(3)).last() <= ends(Some(1)).last());
+    let text = format!("{FIXED}\n[window]\nstate = \"on\"\ncommands = 1\n");
+    assert_eq!(parse("x", &text).unwrap().middleware.window, Some(1));
+    assert_eq!(parse("x", &text.replace("\"on\"", "\"off\"")).unwrap().middleware.window, None);
+}
+
+#[test]
 fn it_is_read_from_the_tables_of_any_disk() {
     let text = format!(
         "{FIXED}\n[[fault]]\naction = \"fail\"\nafter = \"3s\"\nop = \"read\"\nnth = 100\ntimes = 2\n\
@@ -110,7 +127,7 @@ fn it_is_read_from_the_tables_of_any_disk() {
     let slow = FaultSpec { action: FaultAction::Slow, after: Span::from_ms(5), ..FAIL };
     let delay = DelaySpec { time: Span::from_ms(1), jitter: Span::from_us(20), rare: None };
     let expected =
-        MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), coalescing: None, caps: None, tracer: Some(64) };
+        MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), tracer: Some(64), ..MiddlewareSpec::default() };
     assert_eq!(parse("x", &text).unwrap().middleware, expected);
 }
 
@@ -147,8 +164,13 @@ fn commands_are_conserved_whatever_stands_around_whichever_disk() {
         let slow = FaultSpec { action: FaultAction::Slow, nth: 5, times: Some(40), ..FAIL };
         let fail = FaultSpec { nth: 60, times: Some(30), op: Some(Op::Write), ..FAIL };
         let delay = Some(DelaySpec { time: Span::from_us(3), jitter: Span::from_ms(2), rare: None });
-        let middleware =
-            MiddlewareSpec { faults: vec![slow, fail], delay, coalescing: None, caps: None, tracer: Some(1_000) };
+        let middleware = MiddlewareSpec {
+            faults: vec![slow, fail],
+            delay,
+            window: Some(3),
+            tracer: Some(1_000),
+            ..Default::default()
+        };
         let spec = DiskSpec { middleware, ..preset };
         let mut random = Random(case as u64 + 1);
         let (done, disk) = check_conservation(&spec, case as u64, 600, &mut random, |random| {

@@ -30,9 +30,11 @@ fn every_preset_loads_and_builds() {
             "sata-ssd-ideal",
             "sata-ssd-s4610",
             "sata-ssd-crucial-250",
+            "sata-ssd-mx200-h420i",
             "nvme-ssd-rocket4plus",
             "nvme-ssd-ideal",
             "nvme-ssd-aged",
+            "nvme-cloud-i3",
             "usb-stick",
             "sd-card",
             "cloud-gp3",
@@ -94,11 +96,13 @@ fn every_number_of_a_preset_has_a_source() {
         include_str!("../../presets/hdd-travelstar-7k100.toml"),
         include_str!("../../presets/sata-ssd-s4610.toml"),
         include_str!("../../presets/sata-ssd-crucial-250.toml"),
+        include_str!("../../presets/sata-ssd-mx200-h420i.toml"),
         include_str!("../../presets/nvme-ssd-rocket4plus.toml"),
         include_str!("../../presets/hdd-7200-starves.toml"),
         include_str!("../../presets/sata-ssd-ideal.toml"),
         include_str!("../../presets/nvme-ssd-ideal.toml"),
         include_str!("../../presets/nvme-ssd-aged.toml"),
+        include_str!("../../presets/nvme-cloud-i3.toml"),
         include_str!("../../presets/usb-stick.toml"),
         include_str!("../../presets/sd-card.toml"),
         include_str!("../../presets/cloud-gp3.toml"),
@@ -158,8 +162,8 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
          (known: hdd-7200, sata-ssd, nvme-ssd, hdd-7200-ideal, hdd-7200-starves, hdd-dt01aca200, \
          hdd-raptor-10k, hdd-travelstar-7k100, sata-2009, ide-2002, sata-ssd-ideal, sata-ssd-s4610, \
-         sata-ssd-crucial-250, nvme-ssd-rocket4plus, nvme-ssd-ideal, nvme-ssd-aged, usb-stick, sd-card, \
-         cloud-gp3, cloud-gp2, fixed, null; \
+         sata-ssd-crucial-250, sata-ssd-mx200-h420i, nvme-ssd-rocket4plus, nvme-ssd-ideal, nvme-ssd-aged, nvme-cloud-i3, \
+         usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
          the path of a TOML file works too)"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();
@@ -177,7 +181,7 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
         complaint("[zones]", "[zons]"),
         "my.toml:10:2: unknown key `zons`: expected here one of kind, description, attached, capacity, max_command, \
          speed, zones, geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, delay, \
-         coalescing, caps, tracer, published, validated, fit; did you mean `zones`?"
+         coalescing, window, caps, tracer, published, validated, fit; did you mean `zones`?"
     );
 }
 

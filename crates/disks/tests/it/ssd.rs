@@ -317,8 +317,9 @@ fn switch_at_random(ssd: &mut SsdSpec, random: &mut Random) {
     });
     let chance = Chance::from_millionths(random.below(500_000) as u32);
     let retry = RetrySpec { chance, again: chance, step: Span::from_us(100), most: 3 };
+    let two = PageTimes::new(&[Span::ZERO, Span::from_us(200)]);
     ssd.tails = TailsSpec {
-        pages: pick(random, &[None, PageTimes::new(&[Span::ZERO, Span::from_us(200)])]),
+        pages: pick(random, &[None, two, two.and_then(|two| two.with_programs(&[Span::ZERO, Span::from_ms(3)]))]),
         retry: pick(random, &[None, Some(retry)]),
         map_cache: pick(random, &[None, Some(MapCacheSpec { covers_sectors: 1_024, segment_sectors: 64 })]),
         stall: pick(random, &[None, Some(StallSpec { every: 7, time: Span::from_ms(1) })]),
@@ -407,7 +408,7 @@ fn a_maps_keys_and_a_debts_do_not_mix() {
     assert!(complaint("state = \"map\"", "state = \"on\"").contains("`unit` belongs to `state = \"map\"`"));
     assert!(complaint("spare = \"7%\"", "after = \"1GB\"").contains("`after` belongs to `state = \"on\"`"));
     assert!(complaint("unit = \"4KiB\"", "unit = \"24KiB\"").contains("not a value for `unit`"));
-    assert!(complaint("capacity = \"1TB\"", "capacity = \"2TB\"").contains("or a larger `unit`"));
+    assert!(complaint("capacity = \"1TB\"", "capacity = \"40TB\"").contains("or a larger `block`"));
     assert!(complaint("before = \"random\"", "before = \"randm\"").ends_with("did you mean `random`?"));
 }
 
@@ -422,9 +423,11 @@ fn the_presets_of_flash_do_not_turn_and_disks_take_many_sticks_and_cards_one() {
             ("sata-ssd-ideal", 31),
             ("sata-ssd-s4610", 31),
             ("sata-ssd-crucial-250", 31),
+            ("sata-ssd-mx200-h420i", 31),
             ("nvme-ssd-rocket4plus", 1023),
             ("nvme-ssd-ideal", 1023),
             ("nvme-ssd-aged", 1023),
+            ("nvme-cloud-i3", 1023),
             ("usb-stick", 1),
             ("sd-card", 1)
         ]
