@@ -7,13 +7,17 @@
 //! predictions without a model: interpolation between the cells used, and another drive's grid on the same path. A
 //! model that does not beat them tells nothing that its cells do not.
 //!
+//! [`array`](mod@array) makes an array of such a drive. [`matrix`] does the same for latency matrices: random reads beside a sequential writer.
+//!
 //! Nothing here prints or opens a file.
 
+pub mod array;
 mod cell;
 mod choice;
 pub mod fio_json;
 mod host;
 mod law;
+pub mod matrix;
 mod model;
 mod run;
 mod score;

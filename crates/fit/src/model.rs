@@ -452,7 +452,7 @@ pub(crate) fn us(us: f64) -> String {
 }
 
 /// The capacity that a drive's name tells \[GB\]: a number with its unit, or else the last one that looks like one.
-fn capacity(device: &str) -> Option<u32> {
+pub(crate) fn capacity(device: &str) -> Option<u32> {
     let name = device.to_lowercase();
     let words = || name.split(|c: char| c.is_whitespace() || "-_/".contains(c));
     let plausible = |gb: f64| (32.0..=100_000.0).contains(&gb).then(|| gb.round() as u32);

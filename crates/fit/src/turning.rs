@@ -14,7 +14,7 @@ use crate::law::TurningLaw;
 use crate::model::{DriveKind, DriveModel, Knowledge, us};
 
 /// A single read of an SSD takes less \[us\], and one of a spinning drive more.
-const SLOWEST_FLASH_US: f64 = 1_000.0;
+pub(crate) const SLOWEST_FLASH_US: f64 = 1_000.0;
 /// A single read of a spinning drive takes less \[us\]: a seek over all of it, a revolution, and as much again.
 pub(crate) const SLOWEST_TURNING_US: f64 = 60_000.0;
 /// What a command takes beside seek and rotation \[us\]; as in the presets.

@@ -21,7 +21,8 @@ pub(crate) struct FitArguments {
     /// Traces of one disk with dispatches and completions: blktrace's files, blkparse's text, or tracefs's with
     /// block_rq_issue and block_rq_complete. Or results of fio at several depths and numbers of processes: its JSON,
     /// folders of that (as bench-fio leaves them), or a table with the columns iodepth, numjobs, rw, dir, iops, p50_us,
-    /// p99_us and p999_us. gzip, zstd and bzip2 are unpacked
+    /// p99_us and p999_us. Or diskplorer's latency matrix: its JSON, or a table with the columns device, quantile,
+    /// r_idx, w_idx, read_iops, write_bytes_per_s and latency_ms. gzip, zstd and bzip2 are unpacked
     #[arg(value_name = "TRACE|RESULTS", required = true)]
     traces: Vec<PathBuf>,
     /// The disk, if there are several: by its numbers in a trace, by its name (and /PATH) in a table
@@ -41,6 +42,7 @@ Examples:
   blksched disk fit trace.txt --device 8:0
   blksched disk fit results/                        a folder of fio's JSON (`blksched disk grid --print`)
   blksched disk fit grids.csv --device intel-d3-s4610-480/sata300
+  blksched disk fit my-nvme.json                    diskplorer's result: reads beside a sequential writer
 
 From results at most 8 loads are used; the others judge the model, beside two predictions that need none: a line between
 the loads used, and another drive's results on the same path. A model that does not beat them tells nothing new.
@@ -67,8 +69,8 @@ struct CommandEvent {
 }
 
 pub(super) fn run(arguments: &FitArguments) -> Result<(), Failure> {
-    if let Some(grids) = results::grids(&arguments.traces)? {
-        return write(arguments, &results::disk(&grids, arguments.device.as_deref(), arguments.attached)?);
+    if let Some(found) = results::results(&arguments.traces)? {
+        return write(arguments, &results::disk(&found, arguments.device.as_deref(), arguments.attached)?);
     }
     if arguments.attached.is_some() {
         let why = "--attached is for benchmark results: a trace's device says itself how it is driven";

@@ -1,4 +1,6 @@
-//! `blksched disk fit` from benchmark results: a table, or fio's JSON.
+//! `blksched disk fit` from benchmark results: a table, fio's JSON, or diskplorer's latency matrices.
+
+mod matrices;
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -8,17 +10,27 @@ use std::path::{Path, PathBuf};
 
 use blksched::Dir;
 use blksched_disks::{Attached, QueueOrder, TailOf};
+use blksched_fit::matrix::LatencyMatrix;
 use blksched_fit::{
     CellChoice, FigureBounds, FitStep, Fitted, GridJudgement, GridLoad, LoadPattern, PathHost, ResultGrid, RightShares,
-    TurningLaw, fio_json, fit, other_grid, table,
+    TurningLaw, fio_json, fit, matrix, other_grid, table,
 };
+use blksched_measure::fio_json::FioResult;
 use blksched_traces::unpack;
 
 use crate::failure::Failure;
 use crate::output::warn;
 
-/// The grids in these files; `None` if the first is no result.
-pub(super) fn grids(paths: &[PathBuf]) -> Result<Option<Vec<ResultGrid>>, Failure> {
+/// What was measured.
+pub(super) enum BenchmarkResults {
+    /// Depths and numbers of processes.
+    Grids(Vec<ResultGrid>),
+    /// Reads beside a writer.
+    Matrices(Vec<LatencyMatrix>),
+}
+
+/// The results in these files; `None` if the first is no result.
+pub(super) fn results(paths: &[PathBuf]) -> Result<Option<BenchmarkResults>, Failure> {
     let mut files = Vec::new();
     for path in paths {
         match path.is_dir() {
@@ -36,10 +48,20 @@ pub(super) fn grids(paths: &[PathBuf]) -> Result<Option<Vec<ResultGrid>>, Failur
             for file in &files {
                 table::add(&mut all, &file.display().to_string(), open(file)?).map_err(Failure::Input)?;
             }
-            Ok(Some(all))
+            Ok(Some(BenchmarkResults::Grids(all)))
+        }
+        ResultContent::Matrix => {
+            let mut all = Vec::new();
+            for file in &files {
+                matrix::add_table(&mut all, &file.display().to_string(), open(file)?).map_err(Failure::Input)?;
+            }
+            Ok(Some(BenchmarkResults::Matrices(all)))
         }
         ResultContent::FioJson => {
             let folder = paths[0].file_stem().and_then(OsStr::to_str).unwrap_or("disk");
+            if let Some(matrix) = diskplorers(folder, &files)? {
+                return Ok(Some(BenchmarkResults::Matrices(vec![matrix])));
+            }
             let mut grid = ResultGrid { device: folder.to_owned(), ..ResultGrid::default() };
             for file in &files {
                 let name = file.display().to_string();
@@ -49,15 +71,33 @@ pub(super) fn grids(paths: &[PathBuf]) -> Result<Option<Vec<ResultGrid>>, Failur
             }
             match grid.cells.is_empty() {
                 true => Err(Failure::Input(format!("{}: no randread, randwrite or randrw in it", paths[0].display()))),
-                false => Ok(Some(vec![grid])),
+                false => Ok(Some(BenchmarkResults::Grids(vec![grid]))),
             }
         }
     }
 }
 
+/// diskplorer's matrix in these outputs of fio; `None` if the first has none.
+fn diskplorers(device: &str, files: &[PathBuf]) -> Result<Option<LatencyMatrix>, Failure> {
+    let mut all = LatencyMatrix::new(device);
+    for (at, file) in files.iter().enumerate() {
+        let name = file.display().to_string();
+        let mut text = String::new();
+        open(file)?.read_to_string(&mut text).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+        let result = FioResult::read(&name, &text).map_err(Failure::Input)?;
+        match matrix::is_matrix(&result) {
+            true => matrix::add_fio(&mut all, &name, &result).map_err(Failure::Input)?,
+            false if at == 0 => return Ok(None),
+            false => return Err(Failure::Input(format!("{name}: no job(r_idx=…,w_idx=…): expected diskplorer's"))),
+        }
+    }
+    Ok(Some(all))
+}
+
 /// What a file is, by its beginning.
 enum ResultContent {
     Table,
+    Matrix,
     FioJson,
     Other,
 }
@@ -68,9 +108,11 @@ fn content(path: &Path) -> Result<ResultContent, Failure> {
     read.map_err(|error| Failure::Input(format!("{}: {error}", path.display())))?;
     let text = String::from_utf8_lossy(&beginning);
     let head = text.lines().next().unwrap_or_default();
+    let has = |column: &str| head.split(',').any(|word| word.trim() == column);
     Ok(match () {
         () if text.contains("\"fio version\"") => ResultContent::FioJson,
-        () if head.split(',').any(|word| word.trim() == "iodepth") => ResultContent::Table,
+        () if has("iodepth") => ResultContent::Table,
+        () if ["r_idx", "w_idx", "quantile"].into_iter().any(has) => ResultContent::Matrix,
         () => ResultContent::Other,
     })
 }
@@ -128,8 +170,19 @@ fn asked<'a>(grids: &'a [ResultGrid], asked: Option<&str>) -> Result<&'a ResultG
     }
 }
 
-/// Fits a grid, tells how far the model is off, and returns the disk's file.
-pub(super) fn disk(grids: &[ResultGrid], device: Option<&str>, attached: Option<Attached>) -> Result<String, Failure> {
+/// Fits a drive, tells how far the model is off, and returns the disk's file.
+pub(super) fn disk(
+    results: &BenchmarkResults,
+    device: Option<&str>,
+    attached: Option<Attached>,
+) -> Result<String, Failure> {
+    match results {
+        BenchmarkResults::Grids(grids) => of_grid(grids, device, attached),
+        BenchmarkResults::Matrices(matrices) => matrices::disk(matrices, device, attached),
+    }
+}
+
+fn of_grid(grids: &[ResultGrid], device: Option<&str>, attached: Option<Attached>) -> Result<String, Failure> {
     let mut grid = asked(grids, device)?.clone();
     grid.attached = attached.or(grid.attached);
     let grid = &grid;

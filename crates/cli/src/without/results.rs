@@ -8,7 +8,7 @@ use crate::failure::Failure;
 pub(super) enum NoResults {}
 
 /// `None`: whatever these files are, they are no results; an error for what looks like some.
-pub(super) fn grids(paths: &[PathBuf]) -> Result<Option<NoResults>, Failure> {
+pub(super) fn results(paths: &[PathBuf]) -> Result<Option<NoResults>, Failure> {
     let ends = |path: &PathBuf| path.extension().is_some_and(|end| end == "json" || end == "csv");
     match paths.iter().find(|path| path.is_dir() || ends(path)) {
         Some(path) => {
