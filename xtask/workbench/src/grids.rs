@@ -1,14 +1,18 @@
 //! `grids`: models fitted to at most eight cells of measured grids, and their errors on the others, by class of path.
 
 use std::fs::File;
+use std::io::{BufRead, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blksched::{Dir, Span};
+use blksched_fit::matrix::{
+    self, FittedMatrix, MatrixBounds, MatrixChoice, MatrixDrive, MatrixEffort, MatrixJudgement, fit_matrix,
+};
 use blksched_fit::{
-    CellChoice, FigureBounds, GridJudgement, GridLoad, LoadPattern, PathHost, ResultGrid, RightShares, fit, other_grid,
-    table,
+    CellChoice, FigureBounds, GridJudgement, GridLoad, LoadPattern, PathHost, ResultGrid, RightShares, array, fit,
+    other_grid, table,
 };
 use blksched_traces::unpack::unpacked;
 
@@ -119,7 +123,7 @@ const CLASSES: [PathClass; 8] = [
 /// What to fit.
 #[derive(clap::Args)]
 pub struct Arguments {
-    /// A table as `disk fit` reads it, also as .csv.gz
+    /// A table as `disk fit` reads it, grids or latency matrices, also as .csv.gz
     table: Option<PathBuf>,
     /// Only grids whose device and path, as in "crucial-250 on sata300", contain this
     #[arg(long, value_name = "TEXT")]
@@ -149,7 +153,10 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
     }
     let path = path.clone().unwrap_or_else(|| shell::root().join("testdata/grids/cells.csv"));
     let name = path.display().to_string();
-    let opened = File::open(&path).and_then(unpacked).with_context(|| name.clone())?;
+    let mut opened = File::open(&path).and_then(unpacked).with_context(|| name.clone())?;
+    if opened.fill_buf()?.starts_with(b"device,quantile") {
+        return matrices(&name, opened, disk.as_deref(), *cells);
+    }
     let grids = table::read(&name, opened).map_err(|problem| anyhow!("{problem}"))?;
     if let Some(disk) = disk {
         let wanted = grids.iter().filter(|grid| only.as_ref().is_none_or(|only| grid.name().contains(only)));
@@ -183,6 +190,56 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
             shown(&judged.other),
             class.aims.map(|aim| format!("{aim:.0}")).join("/"),
         );
+    }
+    Ok(Verdict::Good)
+}
+
+/// Fits and judges latency matrices, or judges a disk on them.
+fn matrices(name: &str, from: impl Read, disk: Option<&str>, cells: bool) -> Result<Verdict> {
+    let mut all = Vec::new();
+    matrix::add_table(&mut all, name, from).map_err(|problem| anyhow!("{problem}"))?;
+    println!(
+        "| matrix | drive | off on its loads | p50 within 1.3, p95 within 1.5 | of | the loads used alone | at the end |"
+    );
+    println!("|---|---|---|---|---|---|---|");
+    for matrix in &all {
+        let choice = MatrixChoice::of(matrix);
+        let (spec, drive, error) = match disk {
+            Some(disk) => (blksched_disks::load(disk)?, disk.to_owned(), "-".to_owned()),
+            None => {
+                let fitted = fit_matrix(matrix, &choice, MatrixEffort::TRY, &|_| ());
+                let FittedMatrix { drive, error, .. } = fitted.map_err(|problem| anyhow!("{problem}"))?;
+                let told = match &drive {
+                    MatrixDrive::Flash(flash) => {
+                        format!("{} dies, {:?}, {:.1?}", flash.dies, flash.window, flash.values)
+                    }
+                    MatrixDrive::Turning(model) => format!("{:?}", model.law()),
+                };
+                (drive.disk()?, told, format!("{error:.2}"))
+            }
+        };
+        let judged = MatrixJudgement::of(matrix, &choice, &Arc::new(spec), MatrixBounds::USUAL, MatrixEffort::TELL);
+        let judged = judged.map_err(|problem| anyhow!("{problem}"))?;
+        let share = |shares: matrix::MatrixShares| {
+            shares.percent().map_or_else(|| "-".to_owned(), |[p50, p95]| format!("{p50:.0}/{p95:.0}"))
+        };
+        println!(
+            "| {} | {drive} | {error} | {} | {:?} | {} | {:?} of {:?} | (mean errors {:.3?})",
+            matrix.device,
+            share(judged.model),
+            judged.model.count,
+            share(judged.between),
+            judged.at_ceiling.right,
+            judged.at_ceiling.count,
+            judged.mean_error,
+        );
+        for (cell, ours) in judged.rows.iter().filter(|_| cells) {
+            println!(
+                "    {:?}: {:?} {ours:.0?}",
+                cell.place,
+                cell.figures.map(|figure| figure.map(|figure| figure.us))
+            );
+        }
     }
     Ok(Verdict::Good)
 }
@@ -234,8 +291,9 @@ fn one(
     if let Some(law) = fitted.model.law() {
         println!("    {law:?}");
     }
-    let hosts = fitted.hosts.iter().map(|(host, error)| format!("{} {error:.2}", host.elevator));
-    println!("    hosts: {}", hosts.collect::<Vec<_>>().join(", "));
+    let ranked = fitted.hosts.iter().map(|(host, error)| format!("{} {error:.2}", host.elevator));
+    println!("    hosts: {}", ranked.collect::<Vec<_>>().join(", "));
+    from_members(grid, grids, hosts, classes)?;
     for &(at, class) in classes {
         let judged = GridJudgement::of(grid, &choice, &fitted, class.bounds, other, class.counts);
         let judged = judged.map_err(|problem| anyhow!("{problem}"))?;
@@ -257,6 +315,32 @@ fn one(
         sum.interpolated = sum.interpolated.and(judged.interpolated);
         sum.other = sum.other.and(judged.other);
         *count += 1;
+    }
+    Ok(())
+}
+
+/// An array whose member was measured alone on the same path: what follows from that one's fit.
+fn from_members(
+    grid: &ResultGrid,
+    grids: &[ResultGrid],
+    hosts: &[PathHost],
+    classes: &[(usize, &PathClass)],
+) -> Result<()> {
+    let Some((name, count)) = array::members(&grid.device) else { return Ok(()) };
+    let Some(member) = grids.iter().find(|member| member.device == name && member.path == grid.path) else {
+        return Ok(());
+    };
+    let fitted = fit(member, &CellChoice::of(member), hosts, &|_| ()).map_err(|problem| anyhow!("{problem}"))?;
+    let disk = Arc::new(array::striped(&fitted.model, count)?);
+    for (_, class) in classes {
+        let (host, choice) = ((&disk, fitted.submit(), fitted.host), CellChoice::of(grid));
+        let judged = GridJudgement::of_disk(grid, &choice, host, class.bounds, None, class.counts);
+        let judged = judged.map_err(|problem| anyhow!("{problem}"))?;
+        println!("    from {count} of {}, no load of the array used: {}", member.name(), shown(&judged.model));
+        for dir in Dir::BOTH {
+            let of_dir = GridJudgement::of_disk(grid, &choice, host, class.bounds, None, |_, one| one == dir);
+            println!("        {dir}s: {}", shown(&of_dir.map_err(|problem| anyhow!("{problem}"))?.model));
+        }
     }
     Ok(())
 }
