@@ -7,7 +7,8 @@
 //! predictions without a model: interpolation between the cells used, and another drive's grid on the same path. A
 //! model that does not beat them tells nothing that its cells do not.
 //!
-//! [`array`](mod@array) makes an array of such a drive. [`matrix`] does the same for latency matrices: random reads beside a sequential writer.
+//! [`array`](mod@array) makes an array of such a drive. [`matrix`] does the same for latency matrices: random reads
+//! beside a sequential writer.
 //!
 //! Nothing here prints or opens a file.
 

@@ -199,7 +199,7 @@ fn matrices(name: &str, from: impl Read, disk: Option<&str>, cells: bool) -> Res
     let mut all = Vec::new();
     matrix::add_table(&mut all, name, from).map_err(|problem| anyhow!("{problem}"))?;
     println!(
-        "| matrix | drive | off on its loads | p50 within 1.3, p95 within 1.5 | of | the loads used alone | at the end |"
+        "| matrix | drive | off on its loads | p50 within 1.3, p95 within 1.5 | of | the loads used | at the end |"
     );
     println!("|---|---|---|---|---|---|---|");
     for matrix in &all {

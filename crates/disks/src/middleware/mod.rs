@@ -1,8 +1,9 @@
 //! Wrappers around a disk: each is a [`Disk`] itself, contains any other, and changes one thing.
 //!
 //! From the inside out, as a file's tables build them: [`fault`] lets commands fail or makes them slow, [`window`] how
-//! many commands are inside at a time, [`caps`] how many pass per second, [`coalescing`] reports several together, [`delay`] adds time to all of them, [`tracer`] records what
-//! passes. The time that a wrapper adds is not the disk's work: neither the ledger nor `service` shows it.
+//! many commands are inside at a time, [`caps`] how many pass per second, [`coalescing`] reports several together,
+//! [`delay`] adds time to all of them, [`tracer`] records what passes. The time that a wrapper adds is
+//! not the disk's work: neither the ledger nor `service` shows it.
 
 /// Delegates everything else to the disk inside.
 macro_rules! as_inside {

@@ -5,7 +5,7 @@ use blksched_text::document::{Complaint, Section};
 
 use super::keys;
 use super::reader::Quantities as _;
-use super::tails::{self, DriveState, TailsSpec};
+use super::tails::{self, DriveState, FlashTimes, TailsSpec};
 use super::units::Rate;
 
 /// A disk of flash. Every optional part can be left out, and every number changed.
@@ -228,7 +228,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
         collection,
         page_map,
-        tails: tails::read(top, &flash)?,
+        tails: tails::read(top, FlashTimes { read: flash.read, program: flash.program })?,
         state,
     })
 }

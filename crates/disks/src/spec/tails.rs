@@ -4,7 +4,6 @@ use blksched::Span;
 use blksched_text::document::{Complaint, Section};
 
 use super::reader::Quantities as _;
-use super::ssd::FlashSpec;
 use crate::draw::Chance;
 
 /// The mechanisms by which equal commands take different times; by default none.
@@ -123,6 +122,15 @@ impl DriveState {
         [("fresh", DriveState::Fresh), ("filled", DriveState::Filled), ("steady", DriveState::Steady)];
 }
 
+/// What holds where nothing varies.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FlashTimes {
+    /// Reading a page.
+    pub(super) read: Span,
+    /// Programming.
+    pub(super) program: Span,
+}
+
 /// Times of a page's reading: those that data sheets and papers give are 20 to 200 us.
 const LONGEST_READ: Span = Span::from_ms(10);
 
@@ -131,9 +139,9 @@ const LONGEST_PROGRAM: Span = Span::from_ms(100);
 
 const ON_OFF: [(&str, bool); 2] = [("on", true), ("off", false)];
 
-pub(super) fn read(top: &Section<'_>, flash: &FlashSpec) -> Result<TailsSpec, Complaint> {
+pub(super) fn read(top: &Section<'_>, usual: FlashTimes) -> Result<TailsSpec, Complaint> {
     Ok(TailsSpec {
-        pages: switched(top, "pages", &["state", "times", "programs"], |section| pages(section, flash))?,
+        pages: switched(top, "pages", &["state", "times", "programs"], |section| pages(section, usual))?,
         retry: switched(top, "retry", &["state", "chance", "again", "step", "most"], retry)?,
         map_cache: switched(top, "map_cache", &["state", "covers", "segment"], map_cache)?,
         stall: switched(top, "stall", &["state", "every", "time"], stall)?,
@@ -153,13 +161,13 @@ pub(super) fn switched<T>(
     Ok(is_on.then_some(spec))
 }
 
-fn pages(section: &Section<'_>, flash: &FlashSpec) -> Result<PageTimes, Complaint> {
-    let times = times_around(section, "times", LONGEST_READ, ("flash.read", flash.read))?;
+fn pages(section: &Section<'_>, usual: FlashTimes) -> Result<PageTimes, Complaint> {
+    let times = times_around(section, "times", LONGEST_READ, ("flash.read", usual.read))?;
     let pages = PageTimes::new(&times).ok_or_else(|| few(section, "times", times.len()))?;
     if !section.has("programs") {
         return Ok(pages);
     }
-    let programs = times_around(section, "programs", LONGEST_PROGRAM, ("flash.program", flash.program))?;
+    let programs = times_around(section, "programs", LONGEST_PROGRAM, ("flash.program", usual.program))?;
     pages.with_programs(&programs).ok_or_else(|| few(section, "programs", programs.len()))
 }
 

@@ -9,8 +9,6 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
-use crate::{BufferSpec, PowerLoss};
-
 /// Sectors in a unit, as a shift.
 const UNIT_SHIFT: u32 = 3;
 /// Consecutive units that are looked up at once, as a shift: a write of 128 KiB touches one or two such rows.
@@ -29,7 +27,7 @@ struct BufferRow {
 pub(super) struct Buffer {
     size_sectors: u64,
     used_sectors: u64,
-    power_loss: PowerLoss,
+    is_stable: bool,
     /// Rows with any unit in the buffer.
     rows: FxHashMap<u64, BufferRow>, // tidy: never iterated
     /// Sectors admitted between two flushes and not yet programmed, oldest first; never empty.
@@ -45,11 +43,12 @@ pub(super) struct Barrier {
 }
 
 impl Buffer {
-    pub(super) fn new(spec: &BufferSpec) -> Buffer {
+    /// With room for so much; stable if a power cut loses nothing.
+    pub(super) fn new(size_sectors: u64, is_stable: bool) -> Buffer {
         Buffer {
-            size_sectors: spec.size_sectors,
+            size_sectors,
             used_sectors: 0,
-            power_loss: spec.power_loss,
+            is_stable,
             rows: FxHashMap::default(),
             epochs: VecDeque::from([0]),
             first_epoch: 0,
@@ -68,7 +67,7 @@ impl Buffer {
 
     /// Whether its data survives a power failure.
     pub(super) fn is_stable(&self) -> bool {
-        self.power_loss == PowerLoss::Kept
+        self.is_stable
     }
 
     /// Whether there is nothing to program.
@@ -152,7 +151,7 @@ mod tests {
     use super::*;
 
     fn buffer() -> Buffer {
-        Buffer::new(&BufferSpec { size_sectors: 64, power_loss: PowerLoss::Lost })
+        Buffer::new(64, false)
     }
 
     #[test]
@@ -172,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_stretch_across_rows_is_held_in_both() {
-        let mut buffer = Buffer::new(&BufferSpec { size_sectors: 4096, power_loss: PowerLoss::Lost });
+        let mut buffer = Buffer::new(4096, false);
         let epoch = buffer.admit(600);
         buffer.arrived(248, 600);
         assert!(buffer.holds(248, 600) && buffer.holds(256, 256) && !buffer.holds(240, 16) && !buffer.holds(848, 8));

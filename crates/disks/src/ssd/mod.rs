@@ -4,8 +4,8 @@
 //! decides which operation goes first, [`collection`] makes writes slow when free blocks have run out, [`page_map`]
 //! does so with a map of pages, [`buffer`] keeps data that is not programmed yet, [`wire`] carries data to and from the
 //! host, [`lane`] is anything that serves one at a time. What varies: [`senses`] says how
-//! long a page is read, [`programs`] how long a program takes, [`map_cache`] which part of the map is in memory, [`stall`] when writes pause. [`on_way`] is a
-//! command in progress. This file only moves commands between them.
+//! long a page is read, [`programs`] how long a program takes, [`map_cache`] which part of the map is in memory,
+//! [`stall`] when writes pause. [`on_way`] is a command in progress. This file only moves commands between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
@@ -23,7 +23,7 @@ use crate::draw::fixed_by;
 use crate::endings::Endings;
 use crate::stint::Stints;
 use crate::timeline::Timeline;
-use crate::{Activity, CommandOutcome, Disk, Facts, Finished, Ledger, SsdSpec, Stint, StintWork as Of};
+use crate::{Activity, CommandOutcome, Disk, Facts, Finished, Ledger, PowerLoss, SsdSpec, Stint, StintWork as Of};
 
 mod buffer;
 mod collection;
@@ -93,7 +93,7 @@ pub(crate) struct Ssd {
 impl Ssd {
     pub(crate) fn new(spec: &SsdSpec, seed: u64) -> Ssd {
         let layout = DieLayout::new(&spec.flash);
-        let buffer = spec.buffer.as_ref().map(Buffer::new);
+        let buffer = spec.buffer.map(|buffer| Buffer::new(buffer.size_sectors, buffer.power_loss == PowerLoss::Kept));
         Ssd {
             facts: Facts {
                 sectors: spec.capacity_sectors,
@@ -113,7 +113,7 @@ impl Ssd {
             page_map: spec.page_map.map(|map| PageMap::new(&map, &spec.flash, spec.capacity_sectors)),
             seed,
             senses: Senses::new(spec.flash.read, spec.tails, spec.flash.page_sectors, seed),
-            programs: Programs::new(spec.flash.program, spec.tails, layout.dies(), seed),
+            programs: Programs::new(spec.flash.program, program_times(spec), layout.dies(), seed),
             map_cache: spec.tails.map_cache.as_ref().map(MapCache::new),
             stall: spec.tails.stall.map(Stall::new),
             buffer,
@@ -514,6 +514,11 @@ impl Ssd {
             None => {}
         }
     }
+}
+
+/// What programs take in turn, if they differ.
+fn program_times(spec: &SsdSpec) -> Vec<Span> {
+    spec.tails.pages.map_or_else(Vec::new, |pages| pages.programs().to_vec())
 }
 
 impl Disk for Ssd {

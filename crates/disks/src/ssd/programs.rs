@@ -12,33 +12,32 @@
 
 use blksched::Span;
 
-use crate::TailsSpec;
 use crate::draw::fixed_by;
 
 /// The programs of every die.
 #[derive(Clone, Debug)]
 pub(super) struct Programs {
     usual: Span,
-    tails: TailsSpec,
+    /// What they take in turn; empty if each takes the usual time.
+    times: Vec<Span>,
     /// The place in the list, for each die; empty without one.
     next: Vec<u8>,
 }
 
 impl Programs {
-    pub(super) fn new(usual: Span, tails: TailsSpec, dies: u32, seed: u64) -> Programs {
-        let steps = tails.pages.map_or(0, |pages| pages.programs().len() as u64);
+    pub(super) fn new(usual: Span, times: Vec<Span>, dies: u32, seed: u64) -> Programs {
+        let steps = times.len() as u64;
         let place = |die| (fixed_by(seed ^ 0x7072_6f67, die) % steps) as u8;
         let next = if steps > 0 { (0..u64::from(dies)).map(place).collect() } else { Vec::new() };
-        Programs { usual, tails, next }
+        Programs { usual, times, next }
     }
 
     /// What the next program of a die takes.
     #[inline]
     pub(super) fn time(&mut self, die: u32) -> Span {
-        let (Some(next), Some(pages)) = (self.next.get_mut(die as usize), &self.tails.pages) else { return self.usual };
-        let programs = pages.programs();
-        let time = programs[usize::from(*next)];
-        *next = (*next + 1) % programs.len() as u8;
+        let Some(next) = self.next.get_mut(die as usize) else { return self.usual };
+        let time = self.times[usize::from(*next)];
+        *next = (*next + 1) % self.times.len() as u8;
         time
     }
 }
@@ -46,22 +45,18 @@ impl Programs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PageTimes;
 
     const US: fn(u64) -> Span = Span::from_us;
 
     #[test]
     fn a_die_goes_through_the_list_in_turn_and_dies_begin_at_different_places() {
-        let pages = PageTimes::new(&[US(50), US(70)]).and_then(|pages| pages.with_programs(&[US(300), US(2_000)]));
-        let tails = TailsSpec { pages, ..TailsSpec::default() };
-        let mut programs = Programs::new(US(1_000), tails, 64, 5);
+        let mut programs = Programs::new(US(1_000), vec![US(300), US(2_000)], 64, 5);
         let first: Vec<Span> = (0..64).map(|die| programs.time(die)).collect();
         let second: Vec<Span> = (0..64).map(|die| programs.time(die)).collect();
         let short = first.iter().filter(|time| **time == US(300)).count();
         assert!((16..48).contains(&short), "{short}");
         assert!(first.iter().zip(&second).all(|(one, other)| *one + *other == US(2_300)));
         assert_eq!((0..64).map(|die| programs.time(die)).collect::<Vec<_>>(), first);
-        assert_eq!(Programs::new(US(1_000), TailsSpec::default(), 64, 5).time(3), US(1_000));
-        assert!(pages.unwrap().with_programs(&[US(1)]).is_none());
+        assert_eq!(Programs::new(US(1_000), Vec::new(), 64, 5).time(3), US(1_000));
     }
 }

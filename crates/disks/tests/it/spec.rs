@@ -162,8 +162,8 @@ fn an_unknown_name_is_told_the_nearest_and_the_list() {
         "`sata-2090` is neither a preset nor a file; did you mean `sata-2009`? \
          (known: hdd-7200, sata-ssd, nvme-ssd, hdd-7200-ideal, hdd-7200-starves, hdd-dt01aca200, \
          hdd-raptor-10k, hdd-travelstar-7k100, sata-2009, ide-2002, sata-ssd-ideal, sata-ssd-s4610, \
-         sata-ssd-crucial-250, sata-ssd-mx200-h420i, nvme-ssd-rocket4plus, nvme-ssd-ideal, nvme-ssd-aged, nvme-cloud-i3, \
-         usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
+         sata-ssd-crucial-250, sata-ssd-mx200-h420i, nvme-ssd-rocket4plus, nvme-ssd-ideal, nvme-ssd-aged, \
+         nvme-cloud-i3, usb-stick, sd-card, cloud-gp3, cloud-gp2, fixed, null; \
          the path of a TOML file works too)"
     );
     let missing = load("no/such/disk.toml").unwrap_err().to_string();

@@ -32,9 +32,9 @@ pub struct FlashValues {
     pub values: [f64; 6],
 }
 
-/// Of a mean program, what the programs of a cell's three pages take: the upper page of a cell takes four to seven times
-/// as long as the lower one (Grupp et al., MICRO 2009). Of six such lists that with which the one SSD's matrix that we
-/// have came out nearest.
+/// Of a mean program, what the programs of a cell's three pages take: the upper page of a cell takes four to seven
+/// times as long as the lower one (Grupp et al., MICRO 2009). Of six such lists that with which the matrix of the one
+/// SSD that we have came out nearest.
 const PROGRAMS: [f64; 3] = [0.3, 0.7, 2.0];
 /// What a lower page is read in, of a middle one.
 const LOWER: f64 = 0.92;
@@ -83,9 +83,6 @@ impl FlashValues {
             true => format!("programs = [{}] # FIT: with flash.program\n", programs.join(", ")),
             false => String::new(),
         };
-        let window = self.window.map_or_else(String::new, |commands| {
-            format!("[window]                 # FIT: so many commands are worked on at a time\nstate = \"on\"\ncommands = {commands}\n")
-        });
         // Dies in channels that carry pages faster than the dies read them.
         let channels = (1..=8).rev().find(|channels| self.dies.is_multiple_of(*channels)).unwrap_or(1);
         format!(
@@ -128,17 +125,12 @@ patience = 8             # CLASS
 state = "on"             # CLASS
 size = "32MiB"           # CLASS
 power_loss = "kept"      # CLASS
-
-{window}
-# No fit to results of the simulator's own was tried: by judgement.
-[fit]
-overhead.command = "{command_low} to {command_high}"
-flash.program = "{program_low} to {program_high}"
-"#,
+{window}"#,
             attached = self.attached.word(),
             capacity = self.capacity_gb.unwrap_or(1_000),
             capacity_is = if self.capacity_gb.is_some() { "from the drive's name" } else { "CLASS" },
             command = us(command),
+            window = self.window_toml(),
             link = us(link),
             dies = self.dies / channels,
             size = self.program_kib(),
@@ -146,11 +138,21 @@ flash.program = "{program_low} to {program_high}"
             read = us(read),
             program = us(program),
             times = times.join(", "),
-            command_low = us(0.88 * command),
-            command_high = us(1.12 * command),
-            program_low = us(0.8 * program),
-            program_high = us(1.25 * program),
-        )
+        ) + &self.fits_toml()
+    }
+
+    fn window_toml(&self) -> String {
+        let table = "[window]                 # FIT: so many commands are worked on at a time\nstate = \"on\"\n";
+        self.window.map_or_else(String::new, |commands| format!("\n{table}commands = {commands}\n"))
+    }
+
+    /// Two values with their plausible ranges, for what a verdict hangs on.
+    fn fits_toml(&self) -> String {
+        let [command, _, _, _, program, _] = self.values;
+        let line = |key: &str, low: f64, high: f64| format!("{key} = \"{} to {}\"\n", us(low), us(high));
+        let lines = line("overhead.command", 0.88 * command, 1.12 * command)
+            + &line("flash.program", 0.8 * program, 1.25 * program);
+        format!("\n# No fit to results of the simulator's own was tried: by judgement.\n[fit]\n{lines}")
     }
 }
 

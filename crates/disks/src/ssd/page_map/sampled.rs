@@ -1,10 +1,10 @@
 //! **What for**: a map that takes no more memory however much is written, and however large the disk is.
 //!
-//! **Rule**: the map is exact until [`Shape::exact_units`] have been written or copied. Where a wholly written map would
-//! not fit into [`MOST_BYTES`], it then becomes a sample: of each die it keeps one unit of `every`, and blocks that hold
-//! as many units fewer; what a unit of the sample has to copy, the units that it stands for pay, one after the other.
-//! Which units are in is decided by their number alone, and `every` is odd, so that no alignment of the load matters.
-//! Blocks stay as many as they were: what is hot, what is cold and what fills up in order stays what it was.
+//! **Rule**: the map is exact until [`Shape::exact_units`] have been written or copied. Where a wholly written map
+//! would not fit into [`MOST_BYTES`], it then becomes a sample. Of each die it keeps one unit of `every`, and blocks
+//! that hold as many units fewer; what a unit of the sample has to copy, the units that it stands for pay, one after
+//! the other. Which units are in is decided by their number alone, and `every` is odd, so that no alignment of the load
+//! matters. Blocks stay as many as they were: what is hot, what is cold and what fills up in order stays what it was.
 //!
 //! **Origin**: sampling by address, as SHARDS does for caches (Waldspurger et al., "Efficient MRC construction with
 //! SHARDS", FAST 2015). A test holds a sample to the expression that the exact map is held to.
