@@ -5,15 +5,16 @@
 //! sees one process instead of many. `no_read_workqueue` and `no_write_workqueue` do the work at once where the bio
 //! is: one bio after the other of the same process; such writes are sent on by their own process, unsorted. Being woken
 //! costs a worker and the thread `hop`, unless it is at work already. Without `allow_discards` there are no discards:
-//! they fail.
+//! they fail. Reads and writes are cut at `max_read_size` and `max_write_size`.
 //! **Origin** `admin-guide/device-mapper/dm-crypt.rst` (`same_cpu_crypt`, `submit_from_crypt_cpus`,
-//! `no_read_workqueue`, `no_write_workqueue`, `allow_discards`), and the message of commit 39d42fa96ba1.
+//! `no_read_workqueue`, `no_write_workqueue`, `allow_discards`, `max_read_size`, `max_write_size`: recorded,
+//! too), and the message of commit 39d42fa96ba1.
 //! **Left out** The work takes no processor from processes.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, VecDeque};
 
-use blksched::{Instant, Span, SubmitterId};
+use blksched::{Instant, Op, Span, SubmitterId};
 
 use super::takes;
 
@@ -30,6 +31,10 @@ pub struct CryptSpec {
     pub write_workqueue: bool,
     /// How long a worker or the thread takes until it runs.
     pub hop: Span,
+    /// A longer read is cut \[512-byte sectors\].
+    pub most_read: u32,
+    /// A longer write is.
+    pub most_written: u32,
     /// Discards pass; otherwise they fail, as the device says that it has none.
     pub allow_discards: bool,
 }
@@ -45,10 +50,15 @@ impl Default for CryptSpec {
             read_workqueue: true,
             write_workqueue: true,
             hop: Span::from_us(10),
+            most_read: USUALLY_CUT,
+            most_written: USUALLY_CUT,
             allow_discards: false,
         }
     }
 }
+
+/// `max_read_size` and `max_write_size`, dm-crypt's parameters since 6.12: 128 KiB \[512-byte sectors\].
+const USUALLY_CUT: u32 = 256;
 
 /// A bio with the volume: its number there.
 pub(super) type Slot = u32;
@@ -107,6 +117,15 @@ impl CryptQueues {
             sorted: BTreeMap::new(),
             thread_comes: None,
             order: 0,
+        }
+    }
+
+    /// The longest bio of this kind \[512-byte sectors\].
+    pub(super) fn most(&self, op: Op) -> u32 {
+        match op {
+            Op::Read => self.spec.most_read,
+            Op::Write => self.spec.most_written,
+            _ => u32::MAX,
         }
     }
 

@@ -4,9 +4,9 @@
 //! **Rule**: linear devices lie one behind the other. Striped ones distribute chunks in turn; under md members may
 //! differ in length, and once the shortest is full, the others go on without it (md(4)). A mirror has everything on
 //! every member. RAID 10 in its "near" layout has the two copies of a chunk one behind the other among the members'
-//! chunks, so that any number of members will do (md(4)). RAID 5 and 6 have a row of chunks on all members, with one or
-//! two of parity, which move one member back with each row; the data begins behind them ("left-symmetric", what
-//! mdadm(8) makes).
+//! chunks, so that any number of members will do (md(4)). RAID 4 has all parity on its last member (md(4)). RAID 5 and
+//! 6 have a row of chunks on all members, with one or two of parity, which move one member back with each row; the data
+//! begins behind them ("left-symmetric", what mdadm(8) makes).
 
 /// How the sectors of a stacked device lie on its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +35,11 @@ pub enum StackLayout {
         /// A chunk's length.
         chunk: u64,
     },
+    /// The last member has the parity of each row: md RAID 4.
+    Raid4 {
+        /// A chunk's length.
+        chunk: u64,
+    },
     /// A chunk of each row is parity: md RAID 5, left-symmetric.
     Raid5 {
         /// A chunk's length.
@@ -53,15 +58,25 @@ impl StackLayout {
         match self {
             StackLayout::Linear | StackLayout::Behind { .. } | StackLayout::Striped { .. } => 1,
             StackLayout::Raid0 { .. } | StackLayout::Raid1 | StackLayout::Raid10 { .. } => 2,
-            StackLayout::Raid5 { .. } => 3,
+            StackLayout::Raid4 { .. } | StackLayout::Raid5 { .. } => 3,
             StackLayout::Raid6 { .. } => 4,
         }
+    }
+
+    /// Whether it is md's.
+    pub fn is_mds(self) -> bool {
+        !matches!(self, StackLayout::Linear | StackLayout::Behind { .. } | StackLayout::Striped { .. })
+    }
+
+    /// Whether it is md's and has each chunk once, without parity.
+    pub fn is_mds_stripes(self) -> bool {
+        matches!(self, StackLayout::Raid0 { .. })
     }
 
     /// How many chunks of each row are parity.
     pub fn parities(self) -> u32 {
         match self {
-            StackLayout::Raid5 { .. } => 1,
+            StackLayout::Raid4 { .. } | StackLayout::Raid5 { .. } => 1,
             StackLayout::Raid6 { .. } => 2,
             _ => 0,
         }
@@ -138,7 +153,7 @@ impl StackMap {
                 let end = least / chunk * u64::from(count) / 2 * chunk;
                 vec![StackZone { first: 0, end, at: 0, members: all() }]
             }
-            StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk } => {
+            StackLayout::Raid4 { chunk } | StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk } => {
                 let end = least / chunk * chunk * u64::from(count - layout.parities());
                 vec![StackZone { first: 0, end, at: 0, members: all() }]
             }
@@ -150,6 +165,11 @@ impl StackMap {
     /// Its length \[512-byte sectors\].
     pub fn sectors(&self) -> u64 {
         self.sectors
+    }
+
+    /// How sectors lie on its members.
+    pub fn layout(&self) -> StackLayout {
+        self.layout
     }
 
     /// How many members it has.
@@ -177,6 +197,7 @@ impl StackMap {
             StackLayout::Striped { chunk }
             | StackLayout::Raid0 { chunk }
             | StackLayout::Raid10 { chunk }
+            | StackLayout::Raid4 { chunk }
             | StackLayout::Raid5 { chunk }
             | StackLayout::Raid6 { chunk } => chunk - (sector - zone.first) % chunk,
         }
@@ -204,6 +225,11 @@ impl StackMap {
                 let (nth, low) = (2 * (within / chunk) + u64::from(copy), within % chunk);
                 MemberPlace { member: (nth % wide) as u32, sector: nth / wide * chunk + low }
             }
+            StackLayout::Raid4 { chunk } => {
+                let (nth, low) = (within / chunk, within % chunk);
+                let (row, member) = (nth / (wide - 1), nth % (wide - 1));
+                MemberPlace { member: member as u32, sector: row * chunk + low }
+            }
             StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk } => {
                 let (nth, low) = (within / chunk, within % chunk);
                 let parities = u64::from(self.layout.parities());
@@ -216,8 +242,12 @@ impl StackMap {
 
     /// The members that have parity at this sector of theirs, as bits.
     pub fn parity(&self, sector: u64) -> u64 {
-        let (StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk }) = self.layout else { return 0 };
         let wide = u64::from(self.members);
+        let chunk = match self.layout {
+            StackLayout::Raid4 { .. } => return 1 << (wide - 1),
+            StackLayout::Raid5 { chunk } | StackLayout::Raid6 { chunk } => chunk,
+            _ => return 0,
+        };
         let first = wide - 1 - sector / chunk % wide;
         (0..u64::from(self.layout.parities())).map(|nth| 1 << ((first + nth) % wide)).sum()
     }
@@ -258,7 +288,8 @@ mod tests {
 
     use super::*;
 
-    const LAYOUTS: [StackLayout; 8] = [
+    const LAYOUTS: [StackLayout; 9] = [
+        StackLayout::Raid4 { chunk: 4 },
         StackLayout::Raid5 { chunk: 4 },
         StackLayout::Linear,
         StackLayout::Striped { chunk: 4 },
@@ -336,6 +367,8 @@ mod tests {
         let rows: Vec<_> = (0..5).map(|nth| row(&five, nth, 3)).collect();
         let expected = [(vec![0, 1, 2], 8), (vec![3, 0, 1], 4), (vec![2, 3, 0], 2), (vec![1, 2, 3], 1)];
         assert_eq!((&rows[..4], &rows[4]), (&expected[..], &expected[0]));
+        let four = StackMap::new(StackLayout::Raid4 { chunk: 8 }, &[80; 4]);
+        assert!((0..4).all(|nth| row(&four, nth, 3) == (vec![0, 1, 2], 8)), "md(4): the last of the active devices");
         let six = StackMap::new(StackLayout::Raid6 { chunk: 8 }, &[80; 4]);
         let rows: Vec<_> = (0..4).map(|nth| row(&six, nth, 2)).collect();
         assert_eq!(rows, [(vec![1, 2], 9), (vec![0, 1], 12), (vec![3, 0], 6), (vec![2, 3], 3)]);
@@ -343,7 +376,9 @@ mod tests {
 
     #[test]
     fn parity_is_where_no_data_is() {
-        for layout in [StackLayout::Raid5 { chunk: 8 }, StackLayout::Raid6 { chunk: 16 }] {
+        let layouts =
+            [StackLayout::Raid4 { chunk: 8 }, StackLayout::Raid5 { chunk: 8 }, StackLayout::Raid6 { chunk: 16 }];
+        for layout in layouts {
             let map = StackMap::new(layout, &[96, 96, 100, 96, 120]);
             assert!((0..map.sectors()).all(|sector| {
                 let MemberPlace { member, sector } = map.place(sector, 0);

@@ -1,12 +1,7 @@
 //! **What for**: stacked devices that are refused, each with what would be wrong with taking it for something else.
 
 /// The first word of a description, and why there is no such device here.
-pub const NOT_MODELLED: [(&str, &str); 7] = [
-    (
-        "md-raid4",
-        "that one member has all parity and is written with every write; md-raid5:… spreads it over all, and raid5:… \
-         is a controller's array, with one scheduler in front of it instead of one for each member",
-    ),
+pub const NOT_MODELLED: [(&str, &str); 6] = [
     (
         "bcache",
         "what is in the cache, write-back from it, and sequential I/O that bypasses it; the disk alone is too slow, \

@@ -7,12 +7,13 @@
 //! Stripes that need no reading go first. A limited number of stripes is kept in memory with what was read and
 //! written, so that it is not read again; when all are at work, writes wait until a quarter of them is not. A stripe
 //! that is at work takes what comes meanwhile in its next turn. Everything is sent in the thread's name, without
-//! priority or group.
+//! priority or group, from the last member to the first; writes are synchronous if one of the writers waits.
 //! **Origin** Documentation: `admin-guide/md.rst` (`stripe_cache_size`: entries, one page of each member, 256 and 17 to
 //! 32,768), md(4), `driver-api/md/raid5-cache.rst` ("for non-full-stripe writes, MD must read old data before the new
 //! parity can be calculated"), the messages of the commits d06f191f8eca (`rmw_level`: "only if we will save IOs") and
 //! 8b3e6cdc53b7 (whole stripes before those that read), N. Brown on linux-raid, 2012-08-20. The quarter, and that the
-//! thread's bios have neither priority nor group, are MEMORY. Never compared with a recording.
+//! thread's bios have no group, are MEMORY. What is read and written, its order within a stripe, flags and priority
+//! were compared with recordings of Linux 6.12 (docs/stack.md).
 //! **Left out** A process that writes while all stripes are at work does not sleep, its bios wait; the cache does not
 //! grow; the processor time of parity; that a stripe that reads is let through between whole ones.
 
@@ -49,6 +50,8 @@ pub(super) struct PageWrite {
     pub parity: u64,
     pub is_whole: bool,
     pub fua: bool,
+    /// Somebody waits for it.
+    pub sync: bool,
 }
 
 /// What comes of the thread's work.
@@ -57,7 +60,7 @@ pub(super) enum StripeDone {
     /// This page of a member is read.
     Read { row: u64, member: u32 },
     /// It is written.
-    Write { row: u64, member: u32, fua: bool },
+    Write { row: u64, member: u32, fua: bool, sync: bool },
     /// A page of this bio is on the disks, with its parity.
     Landed { slot: Slot, failed: bool },
 }
@@ -83,6 +86,7 @@ struct Stripe {
     part: u64,
     reads: u64,
     fua: bool,
+    sync: bool,
     failed: bool,
     left: u32,
     waits: Vec<Slot>,
@@ -202,6 +206,7 @@ impl StripeCache {
             part: 0,
             reads: 0,
             fua: false,
+            sync: false,
             failed: false,
             left: 0,
             waits: Vec::new(),
@@ -239,15 +244,15 @@ impl StripeCache {
         let writes = stripe.whole | stripe.part | stripe.parity;
         stripe.known |= stripe.reads | writes;
         (stripe.stage, stripe.reads, stripe.left) = (StripeStage::Writes, 0, writes.count_ones());
-        let fua = stripe.fua;
-        out.extend(bits(writes).map(|member| StripeDone::Write { row, member, fua }));
+        let (fua, sync) = (stripe.fua, stripe.sync);
+        out.extend(bits(writes).map(|member| StripeDone::Write { row, member, fua, sync }));
     }
 
     fn ended(&mut self, row: u64, out: &mut Vec<StripeDone>) {
         let stripe = self.stripes.get_mut(&row).expect("it is at work");
         let failed = core::mem::take(&mut stripe.failed);
         out.extend(stripe.waits.drain(..).map(|slot| StripeDone::Landed { slot, failed }));
-        (stripe.whole, stripe.part, stripe.fua) = (0, 0, false);
+        (stripe.whole, stripe.part, stripe.fua, stripe.sync) = (0, 0, false, false);
         let later = core::mem::take(&mut stripe.later);
         if later.is_empty() {
             self.rested += 1;
@@ -270,10 +275,12 @@ impl Stripe {
             self.part |= bit
         }
         self.fua |= page.fua;
+        self.sync |= page.sync;
         self.waits.push(page.slot);
     }
 }
 
+/// From the last member to the first, as md's thread goes over a stripe (recorded).
 fn bits(mask: u64) -> impl Iterator<Item = u32> {
-    (0..64).filter(move |member| mask >> member & 1 == 1)
+    (0..64).rev().filter(move |member| mask >> member & 1 == 1)
 }

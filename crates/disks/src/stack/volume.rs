@@ -1,19 +1,25 @@
 //! **What for**: a stacked device at work: a bio becomes bios of the members, and is complete when all of them are.
 //!
-//! **Rule**: data is cut at the map's boundaries; discards of one member that adjoin there are one. A write goes to
-//! every copy. A read goes to one: the mirror whose last I/O it continues, else the one with the fewest under way, else
-//! the nearer (what md's documentation leaves open). A flush goes to every member. A bio that asks for a flush before
-//! it (REQ_PREFLUSH) waits for one of every member and then goes without asking; REQ_FUA stays with every part
-//! (`block/writeback_cache_control.rst`). Group, hints and submitter stay; the priority does unless it was said
-//! otherwise. dm-crypt's thread submits in its own name, and so does whoever sends data on behind a flush: an interrupt
-//! has ended the flush, and the process may be anywhere by then. md RAID 5 and 6 write by stripes (`parity.rs`); what
-//! is read is read where it is, in its submitter's name.
-//! **Left out** A part that fails fails the bio, also on a mirror.
+//! **Rule**: data is cut at the map's boundaries. md RAID 0 cuts what it gets at the length of its chunk first,
+//! wherever that lies; of a piece that lies on two members the one behind goes first. Discards of one member that
+//! adjoin are one, member by member; md RAID 10 does that to the whole rows within, if there are two rows, before what
+//! lies around them. dm-crypt cuts reads and writes at lengths of its own, and works on the pieces apart. A write goes
+//! to every copy. A read goes to one: the mirror whose last I/O it continues, else the one with the fewest under way,
+//! else the nearer (what md's documentation leaves open). A flush goes to every member, the last one first; md's are
+//! asynchronous. A bio that asks for a flush before it (REQ_PREFLUSH) waits for one of every member and then goes
+//! without asking; REQ_FUA stays with every part (`block/writeback_cache_control.rst`). Group, hints and submitter
+//! stay; the priority does unless it was said otherwise. dm-crypt's thread submits in its own name, and so does whoever
+//! sends data on behind a flush: an interrupt has ended the flush, and the process may be anywhere by then. md RAID 5
+//! and 6 write by stripes (`parity.rs`); what is read is read where it is, in its submitter's name.
+//! The orders, cuts and flags are those of recordings of Linux 6.12 (docs/stack.md).
+//! **Left out** A part that fails fails the bio, also on a mirror. Before 6.12 dm-crypt cut nothing, and device mapper
+//! flushed the first member first.
 
-use blksched::{Bio, Durability, Instant, Op, Priority, Sector, SubmitterId, Tag};
+use blksched::author::Waiter;
+use blksched::{Bio, Durability, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag};
 
 use super::crypt::{CryptDone, CryptQueues, CryptWork, Slot};
-use super::map::{MemberPlace, StackMap};
+use super::map::{MemberPlace, StackLayout, StackMap};
 use super::parity::{PageWrite, StripeCache, StripeDone};
 use super::{PAGE, StackSpec};
 
@@ -41,6 +47,8 @@ pub enum Below {
 enum BioStage {
     /// Its members flush before it.
     Flushes,
+    /// It was cut, and its pieces are with the volume.
+    Pieces,
     /// Its data is being encrypted, or its parts are at the members.
     Data,
     /// Its data is being decrypted.
@@ -56,6 +64,8 @@ struct Parent {
     stage: BioStage,
     /// A thread sends it on, not its submitter.
     by_thread: bool,
+    /// What it is a piece of.
+    of: Option<Slot>,
 }
 
 /// What a member is doing, for choosing a mirror.
@@ -118,18 +128,23 @@ impl Volume {
         if bio.op == Op::Discard && !self.has_discards {
             return out.push(Below::Complete { tag: bio.tag, failed: true });
         }
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.parents.push(None);
-            self.parents.len() as Slot - 1
-        });
         let is_flush = bio.op == Op::Flush;
         let stage = if bio.durability.preflush && !is_flush { BioStage::Flushes } else { BioStage::Data };
-        self.parents[slot as usize] = Some(Parent { bio, left: 0, failed: false, stage, by_thread: false });
+        let slot = self.hold(Parent { bio, left: 0, failed: false, stage, by_thread: false, of: None });
         if is_flush || stage == BioStage::Flushes {
             self.flush(slot, out);
         } else {
             self.data(now, slot, out);
         }
+    }
+
+    fn hold(&mut self, parent: Parent) -> Slot {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.parents.push(None);
+            self.parents.len() as Slot - 1
+        });
+        self.parents[slot as usize] = Some(parent);
+        slot
     }
 
     /// A part is complete.
@@ -205,21 +220,33 @@ impl Volume {
     }
 
     fn complete(&mut self, slot: Slot, out: &mut Vec<Below>) {
-        let Parent { bio, failed, .. } = self.parents[slot as usize].take().expect("it is with the volume");
+        let Parent { bio, failed, of, .. } = self.parents[slot as usize].take().expect("it is with the volume");
         self.free.push(slot);
-        out.push(Below::Complete { tag: bio.tag, failed });
+        let Some(whole) = of else { return out.push(Below::Complete { tag: bio.tag, failed }) };
+        let parent = self.parent(whole);
+        parent.failed |= failed;
+        parent.left -= 1;
+        if parent.left == 0 {
+            self.complete(whole, out);
+        }
     }
 
     fn flush(&mut self, slot: Slot, out: &mut Vec<Below>) {
         let bio = self.parent(slot).bio;
-        let flush = Bio { op: Op::Flush, sectors: 0, durability: Durability::default(), ..bio };
-        for member in 0..self.map.members() {
+        let hints = Hints { req_sync: bio.hints.req_sync && !self.map.layout().is_mds(), ..Hints::default() };
+        let flush = Bio { op: Op::Flush, sectors: 0, durability: Durability::default(), hints, ..bio };
+        for member in (0..self.map.members()).rev() {
             self.part(slot, MemberPlace { member, sector: 0 }, flush, out);
         }
     }
 
     fn data(&mut self, now: Instant, slot: Slot, out: &mut Vec<Below>) {
-        let is_write = self.parent(slot).bio.op == Op::Write;
+        let Parent { bio, .. } = *self.parent(slot);
+        let most = self.crypt.as_ref().map_or(u32::MAX, |crypt| crypt.most(bio.op));
+        if bio.sectors > most {
+            return self.cut(now, slot, most, out);
+        }
+        let is_write = bio.op == Op::Write;
         if is_write && self.crypt.is_some() {
             self.encrypts(now, slot, CryptWork::Encrypt);
         } else if is_write && self.stripes.is_some() {
@@ -229,17 +256,33 @@ impl Volume {
         }
     }
 
+    /// Pieces of this length go their own ways.
+    fn cut(&mut self, now: Instant, slot: Slot, most: u32, out: &mut Vec<Below>) {
+        let whole = *self.parent(slot);
+        let pieces = whole.bio.sectors.div_ceil(most);
+        let parent = self.parent(slot);
+        (parent.stage, parent.left) = (BioStage::Pieces, pieces);
+        for piece in 0..pieces {
+            let begin = piece * most;
+            let start = Sector(whole.bio.start.0 + u64::from(begin));
+            let bio = Bio { start, sectors: most.min(whole.bio.sectors - begin), ..whole.bio };
+            let piece = self.hold(Parent { bio, left: 0, stage: BioStage::Data, of: Some(slot), ..whole });
+            self.data(now, piece, out);
+        }
+    }
+
     /// Each page of a write goes to its stripe.
     fn hand_to_stripes(&mut self, now: Instant, slot: Slot) {
         let Parent { bio, .. } = *self.parent(slot);
-        let (mut at, end, fua) = (bio.start.0, bio.end().0, bio.durability.fua);
+        let (mut at, end) = (bio.start.0, bio.end().0);
+        let (fua, sync) = (bio.durability.fua, bio.hints.req_sync);
         let (mut pages, stripes) = (0, self.stripes.as_mut().expect("it has parity"));
         while at < end {
             let until = (at / PAGE * PAGE + PAGE).min(end);
             let MemberPlace { member, sector } = self.map.place(at, 0);
             let is_whole = until - at == PAGE;
             let parity = self.map.parity(sector);
-            stripes.join(now, PageWrite { slot, row: sector / PAGE, member, parity, is_whole, fua });
+            stripes.join(now, PageWrite { slot, row: sector / PAGE, member, parity, is_whole, fua, sync });
             (at, pages) = (until, pages + 1);
         }
         self.parent(slot).left = pages;
@@ -250,9 +293,9 @@ impl Volume {
         let mut done = Vec::new();
         self.stripes.as_mut().expect("it has parity").elapse(now, &mut done);
         for done in done {
-            let (row, member, op, fua) = match done {
-                StripeDone::Read { row, member } => (row, member, Op::Read, false),
-                StripeDone::Write { row, member, fua } => (row, member, Op::Write, fua),
+            let (row, member, op, fua, sync) = match done {
+                StripeDone::Read { row, member } => (row, member, Op::Read, false, false),
+                StripeDone::Write { row, member, fua, sync } => (row, member, Op::Write, fua, sync),
                 StripeDone::Landed { slot, failed } => {
                     let parent = self.parent(slot);
                     parent.failed |= failed;
@@ -264,7 +307,9 @@ impl Volume {
                 }
             };
             let page = Bio::read(row << 16 | u64::from(member) | STRIPE, self.thread, Sector(row * PAGE), PAGE as u32);
-            let bio = Bio { op, durability: Durability { preflush: false, fua }, ..page };
+            let waiter = if op == Op::Read || sync { Waiter::Sync } else { Waiter::Async };
+            let hints = Hints { req_sync: sync, ..Hints::default() };
+            let bio = Bio { op, waiter, hints, durability: Durability { preflush: false, fua }, ..page };
             out.push(Below::Submit { member, bio });
         }
     }
@@ -283,22 +328,74 @@ impl Volume {
         let durability = Durability { preflush: false, ..bio.durability };
         let submitter = if by_thread { self.thread } else { bio.submitter };
         let model = Bio { durability, submitter, ..bio };
-        let mut at = bio.start.0;
-        let end = at + u64::from(bio.sectors);
-        let first = out.len();
+        let (begin, end) = (bio.start.0, bio.end().0);
+        match self.map.layout() {
+            _ if bio.op == Op::Discard => self.discard(slot, (begin, end), model, out),
+            StackLayout::Raid0 { chunk } => {
+                let mut at = begin;
+                while at < end {
+                    let until = (at + chunk).min(end);
+                    let cut = (at + self.map.until_boundary(at)).min(until);
+                    self.pieces(slot, (cut, until), model, out);
+                    self.pieces(slot, (at, cut), model, out);
+                    at = until;
+                }
+            }
+            _ => self.pieces(slot, (begin, end), model, out),
+        }
+    }
+
+    /// What lies from one sector to another goes to the members piece by piece.
+    fn pieces(&mut self, slot: Slot, (mut at, end): (u64, u64), model: Bio, out: &mut Vec<Below>) {
         while at < end {
             let sectors = self.map.until_boundary(at).min(end - at) as u32;
             let piece = Bio { sectors, ..model };
-            if bio.op == Op::Read && self.map.copies() > 1 {
+            if model.op == Op::Read && self.map.copies() > 1 {
                 let place = self.mirror(at);
                 self.part(slot, place, piece, out);
             } else {
                 for copy in 0..self.map.copies() {
-                    self.part_or_more(slot, self.map.place(at, copy), piece, (out, first));
+                    self.part(slot, self.map.place(at, copy), piece, out);
                 }
             }
             at += u64::from(sectors);
         }
+    }
+
+    /// A discard of what lies from one sector to another.
+    fn discard(&mut self, slot: Slot, (begin, end): (u64, u64), model: Bio, out: &mut Vec<Below>) {
+        let layout = self.map.layout();
+        let asynchronous = Bio { hints: Hints { req_sync: false, ..model.hints }, ..model };
+        match layout {
+            StackLayout::Raid10 { chunk } => {
+                let row = u64::from(self.map.members().div_ceil(2)) * chunk;
+                if end - begin < 2 * row {
+                    return self.pieces(slot, (begin, end), model, out);
+                }
+                let (from, until) = (begin.next_multiple_of(row), end / row * row);
+                self.joined(slot, (from, until), asynchronous, out);
+                self.pieces(slot, (begin, from), model, out);
+                self.pieces(slot, (until, end), model, out);
+            }
+            _ => self.joined(slot, (begin, end), if layout.is_mds_stripes() { asynchronous } else { model }, out),
+        }
+    }
+
+    /// The same with what adjoins on a member in one, member by member.
+    fn joined(&mut self, slot: Slot, (mut at, end): (u64, u64), model: Bio, out: &mut Vec<Below>) {
+        let first = out.len();
+        while at < end {
+            let sectors = self.map.until_boundary(at).min(end - at) as u32;
+            let piece = Bio { sectors, ..model };
+            for copy in 0..self.map.copies() {
+                self.part_or_more(slot, self.map.place(at, copy), piece, (out, first));
+            }
+            at += u64::from(sectors);
+        }
+        out[first..].sort_by_key(|below| match below {
+            Below::Submit { member, .. } => *member,
+            Below::Complete { .. } => u32::MAX,
+        });
     }
 
     /// The copy to read.
@@ -314,17 +411,14 @@ impl Volume {
 
     /// A discard's part that adjoins one of its others on the same member makes that longer.
     fn part_or_more(&mut self, slot: Slot, place: MemberPlace, piece: Bio, (out, first): (&mut Vec<Below>, usize)) {
-        if piece.op == Op::Discard {
-            let adjoins = |below: &&mut Below| match below {
-                Below::Submit { member, bio } => *member == place.member && bio.end().0 == place.sector,
-                Below::Complete { .. } => false,
-            };
-            if let Some(Below::Submit { bio, .. }) = out[first..].iter_mut().find(adjoins) {
-                bio.sectors += piece.sectors;
-                return;
-            }
+        let adjoins = |below: &&mut Below| match below {
+            Below::Submit { member, bio } => *member == place.member && bio.end().0 == place.sector,
+            Below::Complete { .. } => false,
+        };
+        match out[first..].iter_mut().find(adjoins) {
+            Some(Below::Submit { bio, .. }) => bio.sectors += piece.sectors,
+            _ => self.part(slot, place, piece, out),
         }
-        self.part(slot, place, piece, out);
     }
 
     fn part(&mut self, slot: Slot, place: MemberPlace, model: Bio, out: &mut Vec<Below>) {

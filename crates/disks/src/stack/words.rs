@@ -63,12 +63,13 @@ const MOST_DISKS: u64 = 256;
 const DEEPEST: u32 = 8;
 
 /// Every kind, as it is without settings.
-const KINDS: [(&str, StackLayout); 9] = [
+const KINDS: [(&str, StackLayout); 10] = [
     ("linear", StackLayout::Linear),
     ("lvm", StackLayout::Linear),
     ("striped", StackLayout::Striped { chunk: DM_CHUNK }),
     ("md-raid0", StackLayout::Raid0 { chunk: MD_CHUNK }),
     ("md-raid1", StackLayout::Raid1),
+    ("md-raid4", StackLayout::Raid4 { chunk: MD_CHUNK }),
     ("md-raid5", StackLayout::Raid5 { chunk: MD_CHUNK }),
     ("md-raid6", StackLayout::Raid6 { chunk: MD_CHUNK }),
     ("md-raid10", StackLayout::Raid10 { chunk: MD_CHUNK }),
@@ -78,14 +79,23 @@ const KINDS: [(&str, StackLayout); 9] = [
 const OF_ALL: [&str; 1] = ["priority"];
 const OF_CHUNKS: [&str; 2] = ["chunk", "priority"];
 const OF_PARITY: [&str; 4] = ["chunk", "stripe_cache_size", "hop", "priority"];
-const OF_CRYPT: [&str; 7] =
-    ["no_read_workqueue", "no_write_workqueue", "allow_discards", "encrypt", "decrypt", "hop", "priority"];
+const OF_CRYPT: [&str; 9] = [
+    "no_read_workqueue",
+    "no_write_workqueue",
+    "allow_discards",
+    "encrypt",
+    "decrypt",
+    "max_read_size",
+    "max_write_size",
+    "hop",
+    "priority",
+];
 
 fn settings_of(layout: StackLayout) -> &'static [&'static str] {
     match layout {
         StackLayout::Linear | StackLayout::Raid1 => &OF_ALL,
         StackLayout::Striped { .. } | StackLayout::Raid0 { .. } | StackLayout::Raid10 { .. } => &OF_CHUNKS,
-        StackLayout::Raid5 { .. } | StackLayout::Raid6 { .. } => &OF_PARITY,
+        StackLayout::Raid4 { .. } | StackLayout::Raid5 { .. } | StackLayout::Raid6 { .. } => &OF_PARITY,
         StackLayout::Behind { .. } => &OF_CRYPT,
     }
 }
@@ -296,6 +306,7 @@ fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'stati
                 StackLayout::Striped { chunk }
                 | StackLayout::Raid0 { chunk }
                 | StackLayout::Raid10 { chunk }
+                | StackLayout::Raid4 { chunk }
                 | StackLayout::Raid5 { chunk }
                 | StackLayout::Raid6 { chunk } => *chunk = given,
                 StackLayout::Linear | StackLayout::Behind { .. } | StackLayout::Raid1 => {
@@ -305,6 +316,8 @@ fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'stati
         }
         "encrypt" => crypt.encrypts = speed()?,
         "decrypt" => crypt.decrypts = speed()?,
+        "max_read_size" => crypt.most_read = cut_at(value)?,
+        "max_write_size" => crypt.most_written = cut_at(value)?,
         "hop" => {
             let hop = value.parse::<Span>().ok().filter(|hop| *hop <= Span::from_ms(100));
             let hop = hop.ok_or("a time up to 100ms, as in hop=10us")?;
@@ -322,6 +335,16 @@ fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'stati
         _ => crypt.write_workqueue = false,
     }
     Ok(())
+}
+
+/// The length at which dm-crypt cuts \[512-byte sectors\].
+fn cut_at(value: &str) -> Result<u32, &'static str> {
+    const EXPECTED: &str = "a multiple of 4 KiB up to 1 GiB, as in max_read_size=128k, or none: `max_read_size=none`";
+    if value == "none" {
+        return Ok(u32::MAX);
+    }
+    let bytes = units::bytes_or_letter(value).filter(|bytes| bytes % 4096 == 0 && CHUNKS.contains(&(bytes / 512)));
+    bytes.map(|bytes| (bytes / 512) as u32).ok_or(EXPECTED)
 }
 
 /// A setting that no device knows goes to the last disk, if its description takes any.
@@ -418,7 +441,8 @@ mod tests {
             ("md-riad0:2xssd", ":1:1: no stacked device is called `md-riad0`: expected one of linear"),
             ("md-riad0:2xssd", "did you mean `md-raid0`?"),
             ("cript:ssd", "did you mean `crypt`?"),
-            ("crypt:md-raid4:3xssd", ":1:7: md-raid4 is not modelled: that one member has all parity"),
+            ("crypt:dm-thin:ssd", ":1:7: dm-thin is not modelled: that a first write allocates"),
+            ("md-raid4:2xssd", ":1:10: 2 members: expected 3 to 64"),
             ("md-raid5:2xssd", ":1:10: 2 members: expected 3 to 64"),
             ("md-raid6:3xssd", ":1:10: 3 members: expected 4 to 64"),
             ("md-raid5:3xssd,stripe_cache_size=5", ":1:16: stripe_cache_size=5: expected 17 to 32768 stripes"),
@@ -435,6 +459,8 @@ mod tests {
             ("crypt:ssd,no_read_workqueue=1", "expected no value"),
             ("crypt:ssd,allow_discards=yes", "expected no value"),
             ("crypt:ssd,allow_discard", "did you mean `allow_discards`?"),
+            ("crypt:ssd,max_write_size=1k", "expected a multiple of 4 KiB up to 1 GiB"),
+            ("crypt:ssd,max_readsize=4k", "did you mean `max_read_size`?"),
             ("crypt:ssd,priority=low", "expected priority=kept or priority=lost"),
         ];
         for (text, expected) in table {

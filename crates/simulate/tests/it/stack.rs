@@ -217,6 +217,32 @@ fn encryption_costs_time_and_without_workqueues_less() {
     assert!(plain > inline && inline > crypt && crypt > slow, "{plain} {inline} {crypt} {slow}");
 }
 
+/// The first report of docs/stack.md, with the job of its source. What nobody said (the drive, what encryption costs
+/// there) is a setting, so that the figures are printed and only what must hold is asserted.
+#[test]
+fn what_was_reported_of_dm_crypt() {
+    let null = "max_read_size=none,max_write_size=none,encrypt=1000000,decrypt=1000000,hop=0us,no_read_workqueue,\
+                no_write_workqueue";
+    let mixed = "[g]\nrw=randrw\nrwmixread=50\nbs=4k\ndirect=1\nioengine=libaio\niodepth=256\ntime_based\nruntime=60\n";
+    let reads = |word: &str| {
+        let trial = Trial { limit: Span::from_ms(300), ..trial(word, "none", mixed, with_cpus()) };
+        ios(&trial.simulate().unwrap(), Work::Read)
+    };
+    let bare = reads("linear:nvme-ssd-ideal");
+    let nothing = reads(&format!("crypt:nvme-ssd-ideal,{null}"));
+    let usual = reads("crypt:nvme-ssd-ideal");
+    let inline = reads("crypt:nvme-ssd-ideal,no_read_workqueue,no_write_workqueue");
+    let slow = reads("crypt:nvme-ssd-ideal,encrypt=100,decrypt=100");
+    println!(
+        "reads in 0.3 s: {bare} bare, {nothing} null, {usual} usual, {inline} without queues, {slow} at 100 MiB/s"
+    );
+    assert!(nothing.abs_diff(bare) * 20 <= bare, "what costs nothing changes nothing: {nothing} and {bare}");
+    // Who submits bears the processor time of it, and dm-crypt's thread bears none here: it may even be faster.
+    assert!(slow < usual && slow < bare, "{usual} {slow} {bare}");
+    // 100 MiB/s are 25,600 pages a second on each of two processors.
+    assert!(slow * 10 < 2 * 25_600 * 3, "{slow}");
+}
+
 #[test]
 fn behind_dm_crypts_thread_bfq_sees_one_writer() {
     let one = |name: &str, class: u32| {
