@@ -260,7 +260,11 @@ impl Player {
                 self.in_flight = self.in_flight.saturating_sub(1);
                 self.complete(line);
             }
-            TracefsEvent::BioQueue | TracefsEvent::Merge | TracefsEvent::Requeue => {}
+            TracefsEvent::BioQueue
+            | TracefsEvent::Remap
+            | TracefsEvent::BioComplete
+            | TracefsEvent::Merge
+            | TracefsEvent::Requeue => {}
         }
         self.queue.deliveries().for_each(drop);
     }

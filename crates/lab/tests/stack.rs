@@ -61,8 +61,8 @@ fn mistakes_are_told_with_their_place() {
     assert!(few.contains(":1:10: 1 member: expected 2 to 64"), "{few}");
     let unknown = error("md-raid0:2xnvme-sdd");
     assert!(unknown.contains("did you mean `nvme-ssd`?"), "{unknown}");
-    let refused = error("md-raid4:3xssd");
-    assert!(refused.contains("md-raid4 is not modelled"), "{refused}");
+    let refused = error("dm-thin:ssd");
+    assert!(refused.contains("dm-thin is not modelled"), "{refused}");
     let resync = error("md-raid5:3xssd,resync");
     assert!(resync.contains("md-raid5:3xssd,resync:1:16: resync is not modelled: it reads all members"), "{resync}");
     let unused = error("md0=md-raid0:sda+sdb,sda=ssd,sdb=ssd,sdc=ssd");
@@ -197,7 +197,10 @@ impl Files for Machine {
         }
     }
 
-    fn open(&self, _: &str) -> Result<Vec<Named>, String> {
+    fn open(&self, name: &str) -> Result<Vec<Named>, String> {
+        if name == "nested.trace" {
+            return Ok(vec![in_memory(name, nested().into_bytes())]);
+        }
         let path = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sdb";
         let mut text = format!(
             "# blksched record 1\n# kernel 6.18.1\n# device 9,0 name=md0 stack=md-raid1:sdb+nvme0n1\n\
@@ -213,10 +216,61 @@ impl Files for Machine {
 
     fn word(&self, name: &str, typed: bool) -> Result<Word, Error> {
         match name {
-            "md0.trace" => Ok(Word::Trace(Trace::of(name, ""))),
+            "md0.trace" | "nested.trace" => Ok(Word::Trace(Trace::of(name, ""))),
             _ => NoFiles.word(name, typed),
         }
     }
+}
+
+/// An array and its members, recorded: 100 writes of the array, and 50 reads of another partition of sdb.
+fn nested() -> String {
+    let mut text = "# blksched record 1\n# kernel 6.18.1\n# mappings recorded\n\
+                    # device 9,0 name=md0 stack=md-raid1:sda+sdb\n# device 8,0 name=sda rotational=0\n\
+                    # device 8,16 name=sdb rotational=0\n# tracer: nop\n"
+        .to_owned();
+    for nth in 0..100_u64 {
+        let (place, at) = (nth * 7919 % 100_000 * 8, nth * 10);
+        text += &format!(" a-7 [001] d.... 12.{at:03}000: block_bio_queue: 9,0 WS {place} + 8 [a]\n");
+        for (member, us) in [(0, 100), (16, 200)] {
+            let end = us + 1;
+            text += &format!(
+                " a-7 [001] d.... 12.{at:03}{us}: block_bio_remap: 8,{member} WS {place} + 8 <- (9,0) {place}\n \
+                 a-7 [001] d.... 12.{at:03}{end}: block_bio_queue: 8,{member} WS {place} + 8 [a]\n"
+            );
+        }
+        text += &format!(" a-7 [001] d.... 12.{at:03}900: block_bio_complete: 9,0 WS {place} + 8 [0]\n");
+        if nth % 2 == 0 {
+            let (own, begin, end) = (9_000_000_000 + place, at + 1, at + 2);
+            text += &format!(" b-8 [001] d.... 12.{begin:03}000: block_bio_queue: 8,16 R {own} + 8 [b]\n");
+            text += &format!(" b-8 [001] d.... 12.{end:03}000: block_rq_complete: 8,16 R () {own} + 8 [0]\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn what_was_recorded_below_and_is_no_part_is_replayed_on_its_member() {
+    let of = |disk: &str| {
+        let scene = Scene { time: Some(Span::from_secs(5)), ..Scene::of("nested.trace", disk, 1) };
+        let stage = Stage::load(&scene, &Machine).map_err(|error| error.to_string())?;
+        let notes = stage.notes().join("\n");
+        let contender = stage.one_contender(None, &scene, &Catalogue::builtin()).unwrap();
+        let found = stage.trial(&scene, &contender, Span::from_secs(5)).simulate().unwrap();
+        assert!(found.finished, "{disk}");
+        Ok::<_, String>((notes, found.requests))
+    };
+    let (notes, requests) = of("auto").unwrap();
+    assert_eq!(requests, 250, "each write twice, and each read of sdb's other partition");
+    let told = "200 I/Os are parts of others and not counted again: of 9,0: 8,0 (100), 8,16 (100)";
+    assert!(notes.contains(told) && notes.contains("50 below are none: 8,16 (50)"), "{notes}");
+    assert!(notes.contains("50 I/Os recorded below it, which are no parts of its own, go to the members"), "{notes}");
+    assert!(!notes.contains("left out"), "{notes}");
+    // On a disk there is no such member.
+    let (notes, requests) = of("sata-ssd-ideal").unwrap();
+    assert!(notes.contains("50 I/Os recorded below it, which are no parts of its own, are left out"), "{notes}");
+    assert_eq!(requests, 100);
+    let (_, requests) = of("md0=md-raid1:sda+sdb,sda=sata-ssd-ideal,sdb=sata-ssd-ideal").unwrap();
+    assert_eq!(requests, 250, "each write twice, and each read of sdb's other partition");
 }
 
 #[test]

@@ -20,6 +20,7 @@ mod format;
 mod info;
 mod ios;
 mod order;
+mod paired;
 mod stream;
 mod unlike;
 
@@ -29,13 +30,15 @@ use std::io::{Cursor, Read};
 use blksched::{Op, Span};
 use blksched_measure::Work;
 use blksched_traces::machine::{Device, Machine};
-use blksched_workloads::replay::{Builder, Recording, TraceAction};
+use blksched_workloads::replay::{Builder, Recording, TraceEvent};
 
 pub use events::Begins;
 pub use filter::{Devices, Filter, KEYS};
 pub use format::Format;
 pub use info::{Fitness, Info, LoadAsked, LoadShare};
 pub use ios::{Ios, TraceIo};
+pub use paired::Paired;
+use paired::Pairing;
 pub use stream::{Damage, MOST_WAITING, Met, Named, Reading, Stream, WINDOW};
 
 /// How much of a file is read to determine its format \[bytes\].
@@ -99,42 +102,43 @@ fn looks_like_jobs(beginning: &[u8]) -> bool {
 pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, String> {
     let name = files.first().map_or(String::new(), |(name, _)| name.clone());
     let mut stream = Stream::open(files, reading.clone())?;
-    if !stream.format().has_place() {
-        return Err(format!(
-            "{name}: {} cannot be replayed: {}",
-            stream.format().title(),
-            stream.format().notes().join("; ")
-        ));
-    }
+    has_places(&name, &stream)?;
     let is_each = reading.filter.device == Devices::Each;
     let (mut builder, mut info, mut each) =
         (Builder::keeping(reading.most_memory), Info::default(), BTreeMap::<_, Info>::new());
     let header = stream.machine().cloned();
-    let again = header.as_ref().filter(|_| reading.filter.device == Devices::Only).map(Machine::passed_again);
-    let (again, mut seen_again) = (again.unwrap_or_default(), 0_u64);
+    let mut pairing = Pairing::of(header.as_ref());
+    // Who asks for one device wants all of its own.
+    let pairs = !matches!(reading.filter.device, Devices::One(_));
     stream.each(|event| {
-        if again.contains(&event.device) {
-            seen_again += u64::from(event.what == TraceAction::Queue);
-            return Ok(());
-        }
-        info.count(event);
-        let own = is_each && (each.len() < MOST_DISKS || each.contains_key(&event.device));
-        let mut own = own.then(|| each.entry(event.device).or_default());
-        own.iter_mut().for_each(|own| own.count(event));
-        builder.add(event, |since| {
-            let took = Span::from_ns(event.time - since);
-            info.took_so_long(event.op, took);
-            own.iter_mut().for_each(|own| own.took_so_long(event.op, took));
-        });
-        match builder.trouble() {
-            Some(trouble) => Err(format!("{name}: {trouble}")),
-            None => Ok(()),
-        }
+        let count = |event: &TraceEvent| {
+            info.count(event);
+            let own = is_each && (each.len() < MOST_DISKS || each.contains_key(&event.device));
+            let mut own = own.then(|| each.entry(event.device).or_default());
+            own.iter_mut().for_each(|own| own.count(event));
+            builder.add(event, |since| {
+                let took = Span::from_ns(event.time - since);
+                info.took_so_long(event.op, took);
+                own.iter_mut().for_each(|own| own.took_so_long(event.op, took));
+            });
+            match builder.trouble() {
+                Some(trouble) => Err(format!("{name}: {trouble}")),
+                None => Ok(()),
+            }
+        };
+        if pairs { pairing.take(event, count) } else { Some(event).into_iter().try_for_each(count) }
     })?;
+    let paired = pairing.finish();
     let counts: BTreeMap<_, u64> = info.devices().into_iter().map(|(device, share)| (device, share.ios)).collect();
+    // What lies below the only device that is below none has its place there.
+    let mut tops = counts.keys().filter(|device| !paired.own.contains_key(device));
+    let top = tops.next().copied().filter(|_| tops.next().is_none() && header.is_some());
+    let pairs_said = paired.told(|device| stream.device(device));
     match reading.filter.device {
-        Devices::Only if counts.len() > 1 => return Err(choose(&name, &stream, &counts)),
-        Devices::Each if counts.len() > MOST_DISKS => return Err(choose(&name, &stream, &counts)),
+        Devices::Only if counts.len() > 1 && top.is_none() => {
+            return Err(choose(&name, &stream, &counts, pairs_said.as_deref()));
+        }
+        Devices::Each if counts.len() > MOST_DISKS => return Err(choose(&name, &stream, &counts, None)),
         _ => {}
     }
     if let (Devices::One(wanted), true) = (&reading.filter.device, counts.is_empty()) {
@@ -144,7 +148,8 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
     }
     let recording = builder.finish(stream.names()).map_err(|error| format!("{name}: {error}"))?;
     let fitness = info.fitness(stream.format(), stream.met());
-    let device = counts.keys().next().filter(|_| counts.len() == 1);
+    let top = top.filter(|_| reading.filter.device == Devices::Only);
+    let device = counts.keys().next().filter(|_| counts.len() == 1).copied().or(top);
     let machine = |device| stream.machine().and_then(|machine| device_of(machine, device));
     let of = |(device, info): (_, Info)| DeviceOf {
         device,
@@ -154,16 +159,20 @@ pub fn recording(files: Vec<Named>, reading: &Reading) -> Result<Recorded, Strin
         took: took(&info),
     };
     let each = each.into_iter().filter(|(device, _)| counts.contains_key(device)).map(of).collect();
-    let machine = device.and_then(|device| machine(*device));
-    let counts = if is_each { BTreeMap::new() } else { counts };
-    let same = (seen_again > 0).then(|| {
-        format!(
-            "{seen_again} I/Os of devices below a recorded one are taken for parts of what it got, and not counted \
-             again, those on their other partitions, too (device=MAJOR:MINOR asks for one device alone)"
-        )
-    });
-    let notes = notes(&stream, &counts).into_iter().chain(same).chain(info.doubts()).collect();
-    Ok(Recorded { machine, header, recording, notes, fitness, took: took(&info), name, each })
+    let machine = device.and_then(machine);
+    let top = top.filter(|_| counts.len() > 1);
+    let counts = if is_each || top.is_some() { BTreeMap::new() } else { counts };
+    let notes = notes(&stream, &counts).into_iter().chain(pairs_said).chain(info.doubts()).collect();
+    Ok(Recorded { machine, header, recording, top, notes, fitness, took: took(&info), name, each })
+}
+
+/// Whether it can be replayed at all.
+fn has_places(name: &str, stream: &Stream) -> Result<(), String> {
+    let format = stream.format();
+    if format.has_place() {
+        return Ok(());
+    }
+    Err(format!("{name}: {} cannot be replayed: {}", format.title(), format.notes().join("; ")))
 }
 
 /// One of a machine's devices, with the machine's kernel as one more of its words.
@@ -185,6 +194,8 @@ pub struct Recorded {
     pub name: String,
     /// What was submitted.
     pub recording: Recording,
+    /// The device above the others, if it has I/Os of devices below it that are no parts of its own.
+    pub top: Option<(u32, u32)>,
     /// What is known of the device it was recorded on.
     pub machine: Option<Device>,
     /// All that its header says of the machine, if it has one.
@@ -251,7 +262,7 @@ fn notes(stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> Vec<String> {
     notes
 }
 
-fn choose(name: &str, stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> String {
+fn choose(name: &str, stream: &Stream, counts: &BTreeMap<(u32, u32), u64>, paired: Option<&str>) -> String {
     let mut devices: Vec<_> = counts.iter().collect();
     devices.sort_by_key(|(_, ios)| std::cmp::Reverse(**ios));
     let said: Vec<String> =
@@ -265,9 +276,10 @@ fn choose(name: &str, stream: &Stream, counts: &BTreeMap<(u32, u32), u64>) -> St
     };
     format!(
         "{name}: the trace has {} devices: {}{more}; choose one, as in `{name}:device={busiest}`, or say \
-         {each}device=all to put all of them on one disk",
+         {each}device=all to put all of them on one disk{}",
         devices.len(),
-        said.join(", ")
+        said.join(", "),
+        paired.map_or_else(String::new, |paired| format!(" ({paired})"))
     )
 }
 
@@ -280,7 +292,7 @@ pub fn in_memory(name: &str, bytes: Vec<u8>) -> Named {
 mod tests {
     use blksched::author::Waiter;
     use blksched::{Class, Durability, Hints, Op, Priority};
-    use blksched_workloads::replay::TraceEvent;
+    use blksched_workloads::replay::TraceAction;
 
     use super::*;
 

@@ -44,6 +44,13 @@ impl Line {
         Some((sector, sectors))
     }
 
+    /// The device that a bio was mapped from (`A`), and its sector there.
+    pub fn mapped_from(&self) -> Option<((u32, u32), u64)> {
+        let (_, from) = self.rest.split_once("<- (")?;
+        let (numbers, sector) = from.split_once(") ")?;
+        Some((device(numbers)?, sector.split_whitespace().next()?.parse().ok()?))
+    }
+
     /// The process's name; for a completion, its error.
     pub fn process(&self) -> Option<&str> {
         let open = self.rest.find('[')?;
@@ -170,6 +177,10 @@ mod tests {
         let lines = read(text.as_bytes(), Path::new("t")).unwrap();
         assert_eq!((lines[0].place(), lines[0].process()), (Some((2048, 16)), Some("jbd2/sda1-8")));
         assert_eq!((lines[1].place(), lines[1].process(), lines[1].time), (None, Some("fio"), 7_000_000_300));
+        let mapped = "  8,0    3       14     7.000000400   734  A  WS 4096 + 16 <- (9,0) 2048\n";
+        let mapped = read(mapped.as_bytes(), Path::new("t")).unwrap();
+        assert_eq!((mapped[0].place(), mapped[0].mapped_from()), (Some((4096, 16)), Some(((9, 0), 2048))));
+        assert_eq!(lines[0].mapped_from(), None);
         assert_eq!(lines.len(), 2);
     }
 

@@ -295,6 +295,14 @@ fn length_of(header: &[u8; HEADER], order: ByteOrder) -> usize {
     usize::from(short(header, 46, order))
 }
 
+/// The device that a bio was mapped from, major and minor, and its sector there: of the payload of a
+/// [`Remap`](Action::Remap), which is big-endian in every trace: MEMORY of the format, checked against no recording.
+pub fn mapped_from(payload: &[u8]) -> Option<((u32, u32), u64)> {
+    let device = u32::from_be_bytes(*payload.first_chunk()?);
+    let sector = u64::from_be_bytes(*payload.get(8..)?.first_chunk()?);
+    Some(((device >> 20, device & 0xf_ffff), sector))
+}
+
 /// The event of these bytes, without its payload.
 #[inline]
 fn decoded(header: &[u8; HEADER], order: ByteOrder) -> BlktraceEvent {

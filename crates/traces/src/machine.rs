@@ -5,19 +5,21 @@
 //! # kernel 6.18.44
 //! # priorities recorded
 //! # groups at the end
+//! # mappings recorded
 //! # device 8,0 name=sda scheduler=mq-deadline rotational=1 nr_requests=64 knobs=fifo_batch:16,front_merges:1
 //! # device 9,0 name=md0 stack=md-raid1:sdb+sdc
 //! # member 8,16 name=sdb scheduler=none rotational=0
 //! ```
 //!
 //! `stack` is what a device lies on, in the words of `--disk`; what is below a device and was not recorded itself is a
-//! member.
+//! member. Where mappings are recorded, too (`block_bio_remap`), the trace itself tells which I/Os below are parts of
+//! others.
 //!
 //! A device's words are named after the files of its folder in sysfs: `queue/…`, `device/queue_depth`, `device/model`
 //! (blanks as `_`), and `knobs` those of `queue/iosched`; `io_cost` is 1 where io.cost is on. Files that sysfs does not
 //! have are left out. Behind the events are the tasks' [control groups](crate::groups).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// The first line.
@@ -30,6 +32,8 @@ pub struct Machine {
     pub kernel: String,
     /// Whether requests have their priority recorded.
     pub priorities: bool,
+    /// Whether what a bio is mapped from is recorded.
+    pub mappings: bool,
     /// Its recorded devices, by major and minor.
     pub devices: BTreeMap<(u32, u32), Device>,
     /// Devices below those that were not recorded themselves.
@@ -62,6 +66,9 @@ impl fmt::Display for Machine {
         let told = |whether| if whether { "recorded" } else { "not recorded" };
         writeln!(f, "{FIRST}\n# kernel {}", self.kernel)?;
         writeln!(f, "# priorities {}\n# groups at the end", told(self.priorities))?;
+        if self.mappings {
+            writeln!(f, "# mappings recorded")?;
+        }
         let devices = self.devices.iter().map(|device| ("device", device));
         for (what, ((major, minor), device)) in devices.chain(self.members.iter().map(|member| ("member", member))) {
             write!(f, "# {what} {major},{minor}")?;
@@ -103,14 +110,20 @@ impl Machine {
         if stacked.is_empty() { Default::default() } else { (stacked, disks) }
     }
 
-    /// The recorded devices whose I/Os are parts of what another recorded device got: a bio is one bio, however many
-    /// devices it passes.
-    pub fn passed_again(&self) -> BTreeSet<(u32, u32)> {
-        let all = self.devices.values().flat_map(|device| {
-            let (stacked, disks) = self.stack_of(device);
-            stacked.into_iter().map(|(name, _)| name).skip(1).chain(disks).collect::<Vec<_>>()
+    /// Each stacked device that is described, with each device directly below it.
+    pub fn directly_below(&self) -> Vec<((u32, u32), (u32, u32))> {
+        let all = self.devices.iter().chain(&self.members);
+        let pairs = all.flat_map(|(number, device)| {
+            let below = device.word("stack").map(members).unwrap_or_default();
+            below.into_iter().filter_map(|name| Some((*number, *self.called(name)?.0))).collect::<Vec<_>>()
         });
-        all.filter_map(|name| self.called(&name).map(|(number, _)| *number)).collect()
+        pairs.collect()
+    }
+
+    /// Whether a recorded device lies on another.
+    pub fn is_nested(&self) -> bool {
+        let is_recorded = |below: &(u32, u32)| self.devices.contains_key(below);
+        self.directly_below().iter().any(|(_, below)| is_recorded(below))
     }
 
     /// Reads the description at a text's beginning; `None` if there is none. Unknown lines are skipped, since a later
@@ -126,6 +139,7 @@ impl Machine {
             match word {
                 "kernel" => machine.kernel = rest.trim().to_owned(),
                 "priorities" => machine.priorities = rest.trim() == "recorded",
+                "mappings" => machine.mappings = rest.trim() == "recorded",
                 "device" => machine.devices.extend(device(rest)),
                 "member" => machine.members.extend(device(rest)),
                 _ => {}
@@ -166,7 +180,8 @@ mod tests {
         let words = pairs(&[("name", "sda"), ("scheduler", "mq-deadline"), ("nr_requests", "64")]);
         let device = Device { words, knobs: pairs(&[("fifo_batch", "16"), ("read_expire", "500")]) };
         let devices = BTreeMap::from([((8, 0), device)]);
-        let machine = Machine { kernel: "6.18.44".to_owned(), priorities: true, devices, ..Machine::default() };
+        let machine =
+            Machine { kernel: "6.18.44".to_owned(), priorities: true, mappings: true, devices, ..Machine::default() };
         let text = format!("{machine}# tracer: nop\na-1 [0] d.... 1.000000: x: y\n");
         assert_eq!(Machine::read(&text), Some(machine.clone()));
         assert_eq!(machine.devices[&(8, 0)].number("nr_requests"), Some(64));
@@ -185,7 +200,12 @@ mod tests {
         assert_eq!(stacked, [pair("dm-0", "crypt:md0"), pair("md0", "md-raid1:sda+sdb,priority=lost")]);
         assert_eq!(disks, ["sda", "sdb"]);
         assert_eq!(machine.stack_of(&machine.devices[&(8, 32)]), Default::default());
-        assert_eq!(machine.passed_again().into_iter().collect::<Vec<_>>(), [(8, 0), (8, 16), (9, 0)]);
+        let pairs = [((253, 0), (9, 0)), ((9, 0), (8, 0)), ((9, 0), (8, 16))];
+        assert_eq!(machine.directly_below(), pairs);
+        assert!(machine.is_nested());
+        let alone =
+            Machine::read("# blksched record 1\n# device 9,0 name=md0 stack=linear:sda\n# member 8,0 name=sda\n");
+        assert!(!alone.unwrap().is_nested(), "sda is not recorded itself");
         let circle = Machine::read("# blksched record 1\n# device 9,0 name=md0 stack=lvm:md0\n").unwrap();
         assert_eq!(circle.stack_of(&circle.devices[&(9, 0)]).1, Vec::<String>::new());
     }

@@ -1,8 +1,8 @@
 //! The text of a tracefs instance with the `block` events: what a kernel's block layer did, line by line.
 //!
-//! Only `block_rq_insert`, `block_rq_issue`, `block_rq_complete`, `block_rq_merge`, `block_rq_requeue` and
-//! `block_bio_queue` are understood; lines of other events are skipped. Times are in microseconds. Kernels since 6.7
-//! give a request's priority, earlier ones do not.
+//! Only `block_rq_insert`, `block_rq_issue`, `block_rq_complete`, `block_rq_merge`, `block_rq_requeue`,
+//! `block_bio_queue`, `block_bio_remap` and `block_bio_complete` are understood; lines of other events are skipped.
+//! Times are in microseconds. Kernels since 6.7 give a request's priority, earlier ones do not.
 
 use std::fmt;
 use std::io::{self, BufRead, Write};
@@ -38,6 +38,8 @@ pub struct TracefsLine {
     pub sectors: u32,
     /// The request's priority, if this kernel gives it.
     pub priority: Option<Priority>,
+    /// The device that a bio was mapped from, and its sector there.
+    pub from: Option<((u32, u32), u64)>,
     /// The text in brackets at the end: a name, or a completion's error.
     pub last: String,
 }
@@ -47,6 +49,10 @@ pub struct TracefsLine {
 pub enum TracefsEvent {
     /// A bio was submitted.
     BioQueue,
+    /// A bio was mapped to this device: from a partition, or from a stacked device.
+    Remap,
+    /// A bio of a device without requests completed.
+    BioComplete,
     /// A request was inserted into the elevator.
     Insert,
     /// A request was absorbed by another.
@@ -59,8 +65,10 @@ pub enum TracefsEvent {
     Complete,
 }
 
-const EVENTS: [(TracefsEvent, &str); 6] = [
+const EVENTS: [(TracefsEvent, &str); 8] = [
     (TracefsEvent::BioQueue, "block_bio_queue"),
+    (TracefsEvent::Remap, "block_bio_remap"),
+    (TracefsEvent::BioComplete, "block_bio_complete"),
     (TracefsEvent::Insert, "block_rq_insert"),
     (TracefsEvent::Merge, "block_rq_merge"),
     (TracefsEvent::Issue, "block_rq_issue"),
@@ -72,6 +80,11 @@ impl TracefsEvent {
     /// Its name in tracefs.
     pub fn name(self) -> &'static str {
         EVENTS.iter().find(|(event, _)| *event == self).expect("every event has a name").1
+    }
+
+    /// Whether it is about a bio, and not about a request.
+    fn is_of_bio(self) -> bool {
+        matches!(self, TracefsEvent::BioQueue | TracefsEvent::Remap | TracefsEvent::BioComplete)
     }
 
     /// Whether its line has the length in bytes.
@@ -101,10 +114,13 @@ impl fmt::Display for TracefsLine {
         if let Some(bytes) = self.bytes {
             write!(f, "{bytes} ")?;
         }
-        if self.event != TracefsEvent::BioQueue {
+        if !self.event.is_of_bio() {
             write!(f, "() ")?;
         }
         write!(f, "{} + {} ", self.sector, self.sectors)?;
+        if let Some(((major, minor), sector)) = self.from {
+            return write!(f, "<- ({major},{minor}) {sector}");
+        }
         if let Some(Priority { class, hint, level }) = self.priority {
             write!(f, "{class},{hint},{level} ")?;
         }
@@ -179,6 +195,7 @@ fn parse(text: &str) -> Result<Option<TracefsLine>, Wrong<'_>> {
         sector: 0,
         sectors: 0,
         priority: None,
+        from: None,
         last: String::new(),
     };
     read_io(&mut line, after)?;
@@ -203,8 +220,10 @@ fn process(who: &str) -> Option<(&str, u32)> {
 
 /// Parses `7,2 WS 4096 () 24704 + 8 be,0,4 [fio]`, as far as the event has it.
 fn read_io<'t>(line: &mut TracefsLine, text: &'t str) -> Result<(), Wrong<'t>> {
-    let open = text.rfind('[').ok_or((text, "an event with a word in brackets at its end"))?;
-    line.last = text[open + 1..].trim_end().trim_end_matches(']').to_owned();
+    let is_mapped = line.event == TracefsEvent::Remap;
+    let open = if is_mapped { Some(text.len()) } else { text.rfind('[') };
+    let open = open.ok_or((text, "an event with a word in brackets at its end"))?;
+    line.last = text.get(open + 1..).unwrap_or_default().trim_end().trim_end_matches(']').to_owned();
     let mut words = text[..open].split_whitespace();
     let mut next = || words.next().unwrap_or_default();
     let device = next();
@@ -214,7 +233,7 @@ fn read_io<'t>(line: &mut TracefsLine, text: &'t str) -> Result<(), Wrong<'t>> {
     if line.event.tells_bytes() {
         line.bytes = Some(number(next(), "a length in bytes")?);
     }
-    if line.event != TracefsEvent::BioQueue {
+    if !line.event.is_of_bio() {
         // A command of a tool, `(12 00 24)`, is not kept.
         let first = next();
         if !first.starts_with('(') {
@@ -234,10 +253,29 @@ fn read_io<'t>(line: &mut TracefsLine, text: &'t str) -> Result<(), Wrong<'t>> {
         return Err((plus, "the + between sector and length"));
     }
     line.sectors = number(next(), "a length in sectors")?;
+    if is_mapped {
+        line.from = Some(mapped_from(words)?);
+        return Ok(());
+    }
     if let Some(word) = words.next() {
         line.priority = Some(priority(word).ok_or((word, "a priority, as in be,0,4"))?);
     }
     Ok(())
+}
+
+/// Parses `<- (9,0) 4936`.
+fn mapped_from<'t>(mut words: impl Iterator<Item = &'t str>) -> Result<((u32, u32), u64), Wrong<'t>> {
+    let mut next = || words.next().unwrap_or_default();
+    let arrow = next();
+    if arrow != "<-" {
+        return Err((arrow, "the arrow <- in front of the device that a bio was mapped from"));
+    }
+    let device = next();
+    let numbers =
+        device.strip_prefix('(').and_then(|word| word.strip_suffix(')')).and_then(|word| word.split_once(','));
+    let (major, minor) = numbers.ok_or((device, "a device in parentheses, as in (9,0)"))?;
+    let device = (number(major, "a device's major number")?, number(minor, "a device's minor number")?);
+    Ok((device, number(next(), "a sector")?))
 }
 
 fn number<'t, T: std::str::FromStr>(word: &'t str, expected: &'static str) -> Result<T, Wrong<'t>> {
@@ -322,6 +360,26 @@ mod tests {
             assert_eq!(read_text(&String::from_utf8(again).unwrap()).unwrap(), read, "{form}");
         }
         assert!(read_text("a-1 [000] d.... 1.000000: block_rq_issue: 8,0 N 36 (12 00 + 0 [a]\n").is_err());
+    }
+
+    #[test]
+    fn a_bio_that_is_mapped_says_where_it_was_and_one_without_a_request_completes() {
+        let text = "  fio-422 [000] .....    56.999712: block_bio_remap: 254,0 RS 30336 + 96 <- (9,0) 60672\n\
+                    <idle>-0 [000] d.h1.    57.000001: block_bio_complete: 9,0 RS 60640 + 128 [0]\n";
+        let lines = read_text(text).unwrap();
+        assert_eq!((lines[0].device, lines[0].sector, lines[0].sectors), ((254, 0), 30336, 96));
+        assert_eq!((lines[0].from, lines[1].from), (Some(((9, 0), 60672)), None));
+        assert_eq!((lines[1].event, lines[1].device, lines[1].sectors), (TracefsEvent::BioComplete, (9, 0), 128));
+        let mut written = Vec::new();
+        write(&lines, &mut written).unwrap();
+        assert_eq!(read(&written[..], Path::new("trace")).unwrap(), lines);
+        let wrong = |from: &str, to: &str| read_text(&text.replace(from, to)).unwrap_err().to_string();
+        assert!(
+            wrong("(9,0) 6", "9,0 6").contains("`9,0` is not a device in parentheses"),
+            "{}",
+            wrong("(9,0) 6", "9,0 6")
+        );
+        assert!(wrong("<-", "->").contains("`->` is not the arrow <-"));
     }
 
     #[test]

@@ -199,6 +199,8 @@ pub struct Plan {
     pub files: Vec<PlannedFile>,
     /// Pages of new files that are written in part, and hold nothing before.
     pub blank: Vec<Pages>,
+    /// What was decided about recorded traces.
+    pub told: Vec<String>,
     /// In the order of `jobs`.
     pub(crate) origins: Vec<Origin>,
 }

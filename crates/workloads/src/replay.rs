@@ -13,6 +13,7 @@
 //! **Left out** what a trace does not show: which process waited for which, reads answered from memory, and what a
 //! process would have done next on a faster disk.
 
+mod below;
 mod builder;
 mod in_flight;
 mod joint;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 use blksched::{Class, Instant, Op, Priority, Span, SubmitterId};
 
+pub use below::{MemberSpan, PlacedBelow};
 pub use builder::Builder;
 pub use in_flight::InFlightIos;
 pub use joint::Joint;
@@ -114,6 +116,8 @@ pub struct Replay {
     settings: Settings,
     recording: Arc<Recording>,
     disk: StandsFor,
+    /// The device above the others, and where those are.
+    below: Option<below::MembersBelow>,
 }
 
 /// One process of a replay, laid out on a disk.
@@ -164,7 +168,7 @@ impl Replay {
             return Err(format!("`{loops}` is not a value of `loops`: expected a number from 1 to {MOST_LOOPS}"));
         }
         let recording = if loops == 1 { recording } else { Arc::new(recording.repeated(loops)) };
-        let replay = Replay { name, at, settings, recording, disk: StandsFor::Whole };
+        let replay = Replay { name, at, settings, recording, disk: StandsFor::Whole, below: None };
         if replay.recording.ios() == 0 {
             return Err("`skip` leaves nothing of the trace".to_owned());
         }
@@ -257,7 +261,7 @@ impl Replay {
     /// # Errors
     /// If it does not fit there.
     pub(crate) fn parts(&self, disk_sectors: u64) -> Result<Vec<ReplayedProcess>, String> {
-        let (reach, longest) = self.recording.reach(self.disk);
+        let (reach, longest) = self.recording.reach(self.on_its_disk());
         let end = self.place(reach).saturating_add(u64::from(longest));
         if let Some(needed) = beyond(self.place(reach), longest, reach, disk_sectors) {
             let gib = |sectors: u64| sectors as f64 / (1 << 21) as f64;

@@ -215,7 +215,11 @@ fn most_in_flight(lines: &[TracefsLine]) -> u32 {
         *flying = match line.event {
             TracefsEvent::Issue => *flying + 1,
             TracefsEvent::Complete | TracefsEvent::Requeue => flying.saturating_sub(1),
-            TracefsEvent::BioQueue | TracefsEvent::Insert | TracefsEvent::Merge => *flying,
+            TracefsEvent::BioQueue
+            | TracefsEvent::Remap
+            | TracefsEvent::BioComplete
+            | TracefsEvent::Insert
+            | TracefsEvent::Merge => *flying,
         };
         Some(*flying)
     });

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use blksched::Span;
 use blksched_lab::scene::Trace;
 use blksched_measure::{Histogram, Quantity};
-use blksched_simulate::recording::{Info, LoadAsked, LoadShare, Met, Stream};
+use blksched_simulate::recording::{Info, LoadAsked, LoadShare, Met, Paired, Stream};
 use serde_json::{Value, json};
 
 use super::arguments::InfoArguments;
@@ -30,12 +30,12 @@ pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
         if !rest.is_empty() {
             return Err(Failure::Input(format!("{text}: `{rest}` is for replays, and nothing is replayed here")));
         }
-        let info = Info::of(&mut stream).map_err(Failure::Input)?;
+        let (info, paired) = Info::paired(&mut stream).map_err(Failure::Input)?;
         if arguments.json {
-            all.push(as_json(trace.name(), &info, &stream));
+            all.push(as_json(trace.name(), (&info, &paired), &stream));
         } else {
             let gap = if seen.is_empty() { "" } else { "\n" };
-            output::print(&format!("{gap}{}", as_text(trace.name(), &info, &stream)))?;
+            output::print(&format!("{gap}{}", as_text(trace.name(), (&info, &paired), &stream)))?;
         }
         seen.push(trace);
     }
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &InfoArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
+fn as_text(name: &str, (info, paired): (&Info, &Paired), stream: &Stream) -> String {
     let mut text = String::new();
     let fitness = info.fitness(stream.format(), stream.met());
     text += &output::paragraph(&format!("{name}: {}", stream.format().title()));
@@ -76,6 +76,9 @@ fn as_text(name: &str, info: &Info, stream: &Stream) -> String {
         "  devices: {}",
         shares(info.devices().into_iter().map(|(device, share)| (stream.device(device), share.ios)))
     );
+    if let Some(paired) = paired.told(|device| stream.device(device)) {
+        text += &output::paragraph(&format!("  stacked: {paired}"));
+    }
     let called = |pid: u32| stream.names().get(&pid).map_or_else(|| pid.to_string(), |name| format!("{name} [{pid}]"));
     let _ = writeln!(
         text,
@@ -144,7 +147,21 @@ fn met(met: Met) -> Vec<String> {
     told.into_iter().filter(|told| told.0 > 0).map(|(count, what)| format!("{count} {what}")).collect()
 }
 
-fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
+/// What is a part of what, by the devices above and below.
+fn parts(paired: &Paired, stream: &Stream) -> Vec<Value> {
+    let one = |(&(above, below), count): (&(_, _), &u64)| {
+        let (above, below) = (stream.device(above), stream.device(below));
+        json!({ "above": above, "below": below, "ios": count })
+    };
+    paired.parts.iter().map(one).collect()
+}
+
+fn own_below(paired: &Paired, stream: &Stream) -> Vec<Value> {
+    let one = |(&device, count): (&_, &u64)| json!({ "device": stream.device(device), "ios": count });
+    paired.own.iter().map(one).collect()
+}
+
+fn as_json(name: &str, (info, paired): (&Info, &Paired), stream: &Stream) -> Value {
     let met = stream.met();
     let fitness = info.fitness(stream.format(), met);
     let places = stream.format().has_place();
@@ -195,6 +212,8 @@ fn as_json(name: &str, info: &Info, stream: &Stream) -> Value {
         "kinds": kinds,
         "sizes": info.sizes().iter().filter(|_| places).map(size).collect::<Vec<_>>(),
         "devices": devices,
+        "parts": parts(paired, stream),
+        "own_below": own_below(paired, stream),
         "processes": processes,
         "in_flight": { "mean": info.depth(), "most": info.deepest },
         "damaged": met.damaged, "without_kind": met.without_kind, "late": met.late, "lost": met.lost,

@@ -214,7 +214,7 @@ impl Reader {
                 self.open.add(event, WaitingIo { stream: at, since: event.time, before });
             }
             TraceAction::Complete => self.complete(event),
-            TraceAction::Request(_) | TraceAction::Plug | TraceAction::Unplug => {}
+            TraceAction::Request(_) | TraceAction::Plug | TraceAction::Unplug | TraceAction::Mapped { .. } => {}
         }
     }
 

@@ -76,7 +76,8 @@ impl Trace {
         let notes = self.told(&fitness, &recorded.notes);
         let (machine, header, took) = (recorded.machine, recorded.header, recorded.took);
         let unranked = (!recorded.fitness.ranks()).then_some(fitness);
-        Ok(Loaded { replay, notes, machine, header, took, unranked, device: Vec::new() })
+        let top = recorded.top;
+        Ok(Loaded { replay, top, notes, machine, header, took, unranked, device: Vec::new() })
     }
 
     /// Loads each of its devices likewise.
@@ -91,7 +92,8 @@ impl Trace {
             let fitness = of.fitness.to_string();
             let notes = self.told(&fitness, &recorded.notes);
             let unranked = (!of.fitness.ranks()).then_some(fitness);
-            Some(Loaded { replay, notes, machine: of.machine, header: None, took: of.took, unranked, device })
+            let machine = of.machine;
+            Some(Loaded { replay, top: None, notes, machine, header: None, took: of.took, unranked, device })
         });
         Ok(each.collect())
     }
@@ -114,6 +116,8 @@ impl Trace {
 /// A trace, ready to be replayed.
 pub(super) struct Loaded {
     pub(super) replay: Replay,
+    /// The device above the others, if it has I/Os of those, too.
+    pub(super) top: Option<(u32, u32)>,
     pub(super) notes: Vec<String>,
     /// What is known of the device it was recorded on.
     pub(super) machine: Option<Device>,

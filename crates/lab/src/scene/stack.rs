@@ -10,6 +10,7 @@ use std::sync::Arc;
 use blksched::{Catalogue, Sector};
 use blksched_disks::stack::{StackSpec, StackWord, StackedWord, stack_word};
 use blksched_simulate::BesideVolume;
+use blksched_workloads::replay::MemberSpan;
 use blksched_workloads::{DiskPlaces, is_device};
 
 use super::Scene;
@@ -27,6 +28,13 @@ pub(super) struct DiskBelow {
     /// Its first sector in the common space.
     pub(super) first: Sector,
     pub(super) found: FoundDisk,
+}
+
+impl DiskBelow {
+    /// Its name, and where it is.
+    pub(super) fn span(&self, scene: &Scene) -> (String, MemberSpan) {
+        (self.name.clone(), MemberSpan { first: self.first, sectors: self.found.sectors(scene) })
+    }
 }
 
 /// All disks of a run, and what is above them.

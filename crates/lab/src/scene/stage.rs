@@ -82,6 +82,8 @@ impl Stage {
         let DiskWords { said, told } = stack_found::in_words(disk_name, &workload, scene, files)?;
         let asked = disks::asked(&said, &workload)?;
         let Laid { leaves, volumes, places, shown, above } = stack::laid(&asked, &workload, scene, files)?;
+        let is_stacked = |leaf: &&DiskBelow| shown.is_some() && !leaf.name.is_empty();
+        let members: Vec<_> = leaves.iter().filter(is_stacked).map(|leaf| leaf.span(scene)).collect();
         let mut leaves = leaves.into_iter();
         let DiskBelow { name, top, first, found } = leaves.next().expect("a run has a disk");
         let FoundDisk { disk, disk_name, attached, chosen, is_ideal_anyway } = found;
@@ -89,7 +91,7 @@ impl Stage {
         let others = others.collect::<Result<Vec<_>, _>>()?;
         let dirty_limits = scene.host.dirty_limits(&places, others.iter().map(|other| &*other.name).chain([&*name]))?;
         let among = Among { name, top, first, volumes, shown, above, others, dirty_limits, told, ..Among::default() };
-        let mut plan = workload.plan(&places)?;
+        let mut plan = workload.plan(&places, &members)?;
         plan.member = among.member();
         let plan = Arc::new(plan);
         let validated = files.validated(&disk_name);

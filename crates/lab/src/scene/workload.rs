@@ -9,7 +9,7 @@ use blksched_workloads::fio::{Host, JobFile, Note, Text};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::host::fs::{FsKind, FsMount};
 use blksched_workloads::programs::Start;
-use blksched_workloads::replay::Replay;
+use blksched_workloads::replay::{MemberSpan, PlacedBelow, Replay};
 use blksched_workloads::{DiskPlaces, Plan};
 
 use super::Scene;
@@ -32,7 +32,8 @@ pub struct Workload {
     /// Its job files as one.
     pub file: Option<JobFile>,
     programs: Vec<Start>,
-    replays: Vec<Replay>,
+    /// Each with the device above its others, if it has any.
+    replays: Vec<(Replay, Option<(u32, u32)>)>,
     /// Notes on the traces.
     told: Vec<String>,
     /// What is known of the device on which a trace was recorded: it provides defaults.
@@ -104,7 +105,7 @@ impl Workload {
         // Beside another load, or with other options, it is not what fio measured.
         let alone = names.len() == 1 && scene.typed.text.is_none();
         let measured = results.into_iter().flatten().next().filter(|_| alone);
-        let replays = loaded.into_iter().map(|trace| trace.replay).collect();
+        let replays = loaded.into_iter().map(|trace| (trace.replay, trace.top)).collect();
         let (host, fs, device) = (scene.host.memory, scene.fs, Vec::new());
         Ok(Workload {
             name,
@@ -147,8 +148,8 @@ impl Workload {
 
     /// A workload that consists of a trace, or of one of its devices.
     fn of(name: String, loaded: Loaded, scene: &Scene) -> Workload {
-        let Loaded { replay, notes, machine, header, took, unranked, device } = loaded;
-        let (file, programs, replays, told) = (None, Vec::new(), vec![replay], notes);
+        let Loaded { replay, top, notes, machine, header, took, unranked, device } = loaded;
+        let (file, programs, replays, told) = (None, Vec::new(), vec![(replay, top)], notes);
         let (measured, host, fs) = (None, scene.host.memory, scene.fs);
         Workload { name, file, programs, replays, told, machine, header, took, measured, unranked, host, fs, device }
     }
@@ -168,8 +169,9 @@ impl Workload {
         used
     }
 
-    /// Its processes on these disks; programs and traces are on the first.
-    pub fn plan(&self, disks: &DiskPlaces) -> Result<Plan, Error> {
+    /// Its processes on these disks; programs and traces are on the first, and what was recorded below a trace's device
+    /// on these members.
+    pub(super) fn plan(&self, disks: &DiskPlaces, members: &[(String, MemberSpan)]) -> Result<Plan, Error> {
         let disk_sectors = disks.all()[0].sectors;
         if let Some(fs) = self.fs.filter(|_| self.file.is_some()) {
             fs.fits(disk_sectors).map_err(|wrong| Error::Input(format!("--fs {fs}: {wrong}")))?;
@@ -180,10 +182,39 @@ impl Workload {
         for start in &self.programs {
             plan.add_program(start.clone(), disk_sectors).map_err(Error::Input)?;
         }
-        for replay in &self.replays {
-            plan.add_replay(replay.clone(), disk_sectors).map_err(Error::Input)?;
+        for (replay, top) in &self.replays {
+            let replay = match top {
+                Some(top) => self.with_members(replay, *top, members, &mut plan.told)?,
+                None => replay.clone(),
+            };
+            plan.add_replay(replay, disk_sectors).map_err(Error::Input)?;
         }
         Ok(plan)
+    }
+
+    /// The replay with what was recorded below its device on these members, which have the names of the recording.
+    fn with_members(
+        &self,
+        replay: &Replay,
+        top: (u32, u32),
+        members: &[(String, MemberSpan)],
+        told: &mut Vec<String>,
+    ) -> Result<Replay, Error> {
+        let named = |device: (u32, u32)| self.header.as_ref()?.devices.get(&device)?.word("name");
+        let member = |device| {
+            let name = named(device)?;
+            members.iter().find(|(known, _)| known == name).map(|(_, span)| *span)
+        };
+        let (placed, PlacedBelow { placed: on, left_out }) = replay.with_members(top, member).map_err(Error::Input)?;
+        let what = "I/Os recorded below it, which are no parts of its own,";
+        if on > 0 {
+            told.push(format!("{}: {on} {what} go to the members, at their recorded sectors", replay.name));
+        }
+        if left_out > 0 {
+            let why = "no member here has their device's name";
+            told.push(format!("{}: {left_out} {what} are left out: {why}", replay.name));
+        }
+        Ok(placed)
     }
 
     /// What a user should know about options that change nothing, and about assumptions.
@@ -201,7 +232,7 @@ impl Workload {
         }
         let is_said = self.fs.is_some() || self.file.as_ref().is_some_and(|file| file.file_system().is_some());
         notes.extend((plan.fs != FsKind::None).then(|| on_a_file_system(plan, is_said)));
-        notes.extend(self.told.iter().cloned());
+        notes.extend(self.told.iter().chain(&plan.told).cloned());
         notes.extend(self.machine.as_ref().map(|device| {
             let words: Vec<String> = device.words.iter().map(|(name, value)| format!("{name}={value}")).collect();
             format!(
@@ -209,7 +240,7 @@ impl Workload {
                 words.join(" ")
             )
         }));
-        notes.extend(self.replays.iter().flat_map(Replay::notes));
+        notes.extend(self.replays.iter().flat_map(|(replay, _)| replay.notes()));
         notes
     }
 }

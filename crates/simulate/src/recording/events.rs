@@ -59,7 +59,7 @@ pub(super) enum Plugs {
 /// Submissions, completions and names, and plugs if they are wanted; the other actions concern what the simulation does
 /// itself.
 pub(super) fn asked(plugs: Plugs, begins: Begins) -> ActionSet {
-    let always = [begins.action(), Action::Complete, Action::Note(0)];
+    let always = [begins.action(), Action::Remap, Action::Complete, Action::Note(0)];
     match plugs {
         Plugs::Told => ActionSet::of(&[&always[..], &[Action::Plug, Action::Unplug, Action::UnplugTimer]].concat()),
         Plugs::PassedOver => ActionSet::of(&always),
@@ -86,6 +86,10 @@ pub(super) fn of_blktrace(
         Action::Note(0) => {
             return named(event.pid, payload, names);
         }
+        Action::Remap => match blktrace::mapped_from(payload) {
+            Some((from, sector)) => TraceAction::Mapped { from, sector },
+            None => return,
+        },
         _ => return,
     };
     let place = (event.sector, event.bytes.div_ceil(512));
@@ -111,6 +115,10 @@ pub(super) fn of_blkparse(
     let what = match line.action.as_str() {
         letter if letter == begins.letter() => TraceAction::Queue,
         "C" => TraceAction::Complete,
+        "A" => match line.mapped_from() {
+            Some((from, sector)) => TraceAction::Mapped { from, sector },
+            None => return,
+        },
         "P" => TraceAction::Plug,
         "U" | "UT" => TraceAction::Unplug,
         _ => return,
@@ -155,7 +163,10 @@ pub(super) fn of_tracefs(
         add(TraceAction::Queue);
     }
     match (line.event, priority) {
-        (tracefs::TracefsEvent::Complete, _) => add(TraceAction::Complete),
+        (tracefs::TracefsEvent::Complete | tracefs::TracefsEvent::BioComplete, _) => add(TraceAction::Complete),
+        (tracefs::TracefsEvent::Remap, _) => {
+            line.from.into_iter().for_each(|(from, sector)| add(TraceAction::Mapped { from, sector }));
+        }
         (tracefs::TracefsEvent::Insert | tracefs::TracefsEvent::Issue, Some(priority)) => add(priority),
         _ => {}
     }

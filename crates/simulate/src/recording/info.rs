@@ -9,6 +9,7 @@ use blksched_workloads::replay::{InFlightIos, TraceAction, TraceEvent};
 
 use super::apart::{Apart, SizeCounts};
 use super::events::DeviceNumber;
+use super::paired::{Paired, Pairing};
 use super::stream::{Met, Stream};
 use super::{Format, doubts};
 
@@ -135,10 +136,28 @@ impl Info {
         Ok(info)
     }
 
+    /// The same of a trace of devices above one another, where a bio counts once, unless one device was asked for.
+    ///
+    /// # Errors
+    /// If it cannot be read.
+    pub fn paired(stream: &mut Stream) -> Result<(Info, Paired), String> {
+        if stream.is_of_one_device() {
+            return Ok((Info::of(stream)?, Paired::default()));
+        }
+        let (mut info, mut pairing) = (Info::default(), Pairing::of(stream.machine()));
+        stream.each(|event| {
+            pairing.take(event, |event| {
+                info.add(event);
+                Ok(())
+            })
+        })?;
+        Ok((info, pairing.finish()))
+    }
+
     /// Adds an event; events come in the order of their times.
     #[inline]
     pub(super) fn add(&mut self, event: &TraceEvent) {
-        if matches!(event.what, TraceAction::Plug | TraceAction::Unplug) {
+        if matches!(event.what, TraceAction::Plug | TraceAction::Unplug | TraceAction::Mapped { .. }) {
             return;
         }
         let first = self.first.unwrap_or(event.time);
@@ -155,7 +174,7 @@ impl Info {
                 self.completed(event);
             }
             TraceAction::Request(_) => self.priorities += 1,
-            TraceAction::Plug | TraceAction::Unplug => {}
+            TraceAction::Plug | TraceAction::Unplug | TraceAction::Mapped { .. } => {}
         }
     }
 
@@ -164,7 +183,7 @@ impl Info {
     #[inline]
     pub(super) fn count(&mut self, event: &TraceEvent) {
         match event.what {
-            TraceAction::Plug | TraceAction::Unplug => return,
+            TraceAction::Plug | TraceAction::Unplug | TraceAction::Mapped { .. } => return,
             TraceAction::Queue => {
                 self.judged(event);
                 if let Some(device) = self.device(event.device) {

@@ -18,7 +18,7 @@ use blksched_workloads::replay::{InFlightIos, KEPT_IN_MEMORY, TraceAction, Trace
 use super::events::{
     Begins, DeviceNumber, NAMED, Names, Plugs, asked, of_blkparse, of_blktrace, of_row, of_tracefs, of_vscsi,
 };
-use super::filter::Filter;
+use super::filter::{Devices, Filter};
 use super::format::{self, Format};
 use super::order::{Counts, EventOrder, FileEvents, WaitingEvent};
 
@@ -234,6 +234,11 @@ impl Stream {
             Ok(Go::Stop)
         })?;
         Ok(next)
+    }
+
+    /// Whether it was opened for one device.
+    pub fn is_of_one_device(&self) -> bool {
+        matches!(self.reading.filter.device, Devices::One(_))
     }
 
     /// Calls `tell` for every wanted event, one after the other.

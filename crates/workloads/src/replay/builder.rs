@@ -80,6 +80,7 @@ impl Builder {
             TraceAction::Request(priority) => self.tell_priority(event, priority),
             TraceAction::Complete => self.complete(event, since, completed),
             TraceAction::Plug | TraceAction::Unplug => self.plug(event, since),
+            TraceAction::Mapped { .. } => return,
         }
         self.recording.length = Span::from_ns(since);
     }

@@ -49,6 +49,13 @@ pub enum TraceAction {
     Plug,
     /// … and submits it.
     Unplug,
+    /// What is submitted here next is a part of what another device got.
+    Mapped {
+        /// The device above.
+        from: (u32, u32),
+        /// The sector there.
+        sector: u64,
+    },
 }
 
 /// What was done, process by process.
@@ -186,12 +193,20 @@ impl Recording {
     /// # Errors
     /// If a temporary file cannot be written or read.
     pub(crate) fn without(&self, op: Op) -> Result<Recording, String> {
+        self.keeping(|io| io.op != op)
+    }
+
+    /// The same with these I/Os only.
+    ///
+    /// # Errors
+    /// If a temporary file cannot be written or read.
+    pub(super) fn keeping(&self, keeps: impl Fn(&ReplayIo) -> bool) -> Result<Recording, String> {
         let mut spool = self.spool();
         let mut left = |process: &RecordedProcess| {
             let (mut kept, mut last) = (PackedIos::default(), None::<ReplayIo>);
             for io in process.ios.iter() {
                 match &mut last {
-                    _ if io.op != op => {
+                    _ if keeps(&io) => {
                         last.replace(io).iter().for_each(|before| kept.push(before, &mut spool));
                     }
                     // The I/O that ended its burst is gone.

@@ -83,7 +83,7 @@ impl Replayer {
 
     fn bio(&self, io: &ReplayIo) -> Bio {
         let ReplayIo { op, sectors, waiter, hints, durability, priority, .. } = *io;
-        let start = Sector(self.replay.place(io.start));
+        let start = Sector(self.replay.place_of(io));
         let (tag, submitter, group) = (Tag(self.at), self.submitter, GroupId::ROOT);
         Bio { tag, op, start, sectors, waiter, priority, submitter, group, hints, durability }
     }
