@@ -103,7 +103,8 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<(), Failure> {
     if out.exists() {
         return Err(Failure::Input(format!("{}: already exists: expected a new file's name", out.display())));
     }
-    let instance = Instance::open(arguments.buffer, &machine, &tracefs::EVENTS).map_err(Failure::Outside)?;
+    machine.mappings = machine.is_nested();
+    let instance = Instance::open(arguments.buffer, &machine, &tracefs::events(&machine)).map_err(Failure::Outside)?;
     let half = out.with_extension(format!("half-{}", std::process::id()));
     let outside = |error: std::io::Error| Failure::Outside(format!("{}: {error}", half.display()));
     let mut file = GzEncoder::new(BufWriter::new(File::create(&half).map_err(outside)?), Compression::fast());

@@ -96,8 +96,8 @@ fn word(blocks: &Path, name: &str, members: &[String]) -> Result<String, String>
                     Err(format!("{name} is {level} with layout {layout}: expected left-symmetric, layout 2"))
                 }
             },
-            "raid4" => Ok(format!("md-raid4:{below}{chunk}")),
-            other => Err(format!("{name} is md {other}: expected linear, raid0, raid1, raid5, raid6 or raid10")),
+            "raid4" => Ok(format!("md-raid4:{below}{chunk}{}", stripes(blocks, name))),
+            other => Err(format!("{name} is md {other}: expected linear, raid0, raid1, raid4, raid5, raid6 or raid10")),
         };
     }
     let made_by = said(blocks, name, "dm/uuid").unwrap_or_default();
@@ -126,7 +126,7 @@ pub(crate) mod tests {
     use super::*;
 
     /// A machine with dm-0 (dm-crypt) on md0 (RAID 1) on sdb and a partition of sda, in that order; dm-1, a volume on
-    /// sdc; md1, RAID 5; and a device of nobody.
+    /// sdc; md1, RAID 5; md2, RAID 4; and a device of nobody.
     pub(crate) fn sysfs() -> (Folder, PathBuf) {
         let root = Folder::new();
         let write = |file: &str, text: &str| {
@@ -144,6 +144,11 @@ pub(crate) mod tests {
             ("md1/md/level", "raid5\n"),
             ("md1/md/chunk_size", "524288\n"),
             ("md1/md/layout", "2\n"),
+            ("md1/md/stripe_cache_size", "1024\n"),
+            ("md2/md/level", "raid4\n"),
+            ("md2/md/chunk_size", "65536\n"),
+            ("md2/md/layout", "0\n"),
+            ("md2/md/stripe_cache_size", "256\n"),
             ("sda/dev", "8:0\n"),
             ("sda/sda2/partition", "2\n"),
             ("sdb/dev", "8:16\n"),
@@ -151,7 +156,7 @@ pub(crate) mod tests {
         ] {
             write(file, text);
         }
-        for disk in ["dm-0", "dm-1", "dm-2", "md0", "md1", "sda", "sdb", "sdc"] {
+        for disk in ["dm-0", "dm-1", "dm-2", "md0", "md1", "md2", "sda", "sdb", "sdc"] {
             symlink(root.path("devices").join(disk), blocks.join(disk)).unwrap();
         }
         symlink(root.path("devices/sda/sda2"), blocks.join("sda2")).unwrap();
@@ -163,6 +168,9 @@ pub(crate) mod tests {
             ("dm-2", "sdc"),
             ("md1", "sda"),
             ("md1", "sdb"),
+            ("md2", "sda"),
+            ("md2", "sdb"),
+            ("md2", "sdc"),
         ] {
             let slaves = root.path("devices").join(above).join("slaves");
             fs::create_dir_all(&slaves).unwrap();
@@ -182,7 +190,8 @@ pub(crate) mod tests {
         };
         assert_eq!(of("dm-0"), Some(Ok("dm-0=crypt:md0,md0=md-raid1:sdb+sda".to_owned())));
         assert_eq!(of("dm-1"), Some(Ok("dm-1=lvm:sdc".to_owned())));
-        assert_eq!(of("md1"), Some(Ok("md1=md-raid5:sda+sdb,chunk=512k".to_owned())));
+        assert_eq!(of("md1"), Some(Ok("md1=md-raid5:sda+sdb,chunk=512k,stripe_cache_size=1024".to_owned())));
+        assert_eq!(of("md2"), Some(Ok("md2=md-raid4:sda+sdb+sdc,chunk=64k".to_owned())));
         assert_eq!((of("sda"), of("sda2"), of("sdz")), (None, None, None));
         let unknown = of("dm-2").unwrap().unwrap_err();
         assert!(unknown.contains("dm-2 is above sdc") && unknown.contains("made by mpath"), "{unknown}");

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::disk::{GRID_MINUTES, grid_job};
 
 use super::machine::WORDS;
-use super::tracefs::EVENTS;
+use super::tracefs::{EVENTS, NESTED};
 use super::{RecordArguments, stacked};
 
 /// What the script does, whatever is recorded.
@@ -29,7 +29,9 @@ pub(crate) fn script(arguments: &RecordArguments) -> String {
     let _ = writeln!(text, "# Before it is packed, in bytes; and the buffer of each CPU.");
     let _ = writeln!(text, "most={}\nbuffer_kb={}", arguments.max_size << 20, u64::from(arguments.buffer) << 10);
     let _ = writeln!(text, "# A disk's files below its folder in sysfs.\nwords='{}'", words.join(" "));
-    let _ = writeln!(text, "events='{}'\ngrid_minutes={GRID_MINUTES}\n", EVENTS.join(" "));
+    let _ = writeln!(text, "events='{}'", EVENTS.join(" "));
+    let _ = writeln!(text, "# Of a device that lies on others.\nevents_of_stacks='{}'", NESTED.join(" "));
+    let _ = writeln!(text, "grid_minutes={GRID_MINUTES}\n");
     let _ = writeln!(
         text,
         "# The measurement of a device, for fio.\ngrid() {{\n    cat << END\n{}END\n}}\n",

@@ -17,6 +17,7 @@ describe() {
         print ($1 > 6 || $1 == 6 && $2 >= 7) ? "# priorities recorded" : "# priorities not recorded"
     }'
     echo '# groups at the end'
+    [ -z "$nested" ] || echo '# mappings recorded'
     # What they lie on is described, too, and what lies there is not recorded.
     # shellcheck disable=SC2086 # Names of disks, one word each.
     for disk in $disks $(below $disks); do
@@ -178,6 +179,15 @@ filter=
 for disk in $disks; do
     number=$(cat "$sys/block/$disk/dev")
     filter="$filter${filter:+ || }dev == $((${number%:*} << 20 | ${number#*:}))"
+done
+# Whether one lies on others, and whether those are recorded, too.
+nested=
+for disk in $disks; do
+    lies_on=$(below "$disk")
+    [ -z "$lies_on" ] || events="${events% "$events_of_stacks"} $events_of_stacks"
+    for other in $lies_on; do
+        case " $disks " in *" $other "*) nested=1 ;; esac
+    done
 done
 echo 0 > "$tracer/tracing_on"
 echo mono > "$tracer/trace_clock"

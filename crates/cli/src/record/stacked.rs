@@ -29,13 +29,16 @@ stacked() {
   b=$(members $1 | paste -s -d+ -); [ -n "$b" ] || return 0
   f=/sys/block/$1; c=$(cat $f/md/chunk_size 2>/dev/null || echo 0); y=$(cat $f/md/layout 2>/dev/null || echo -)
   [ $c = 0 ] && c= || c=,chunk=$((c >> 10))k
+  s=$(cat $f/md/stripe_cache_size 2>/dev/null || echo 256)
+  [ $s = 256 ] && s= || s=,stripe_cache_size=$s
   case $(cat $f/md/level 2>/dev/null || cat $f/dm/uuid 2>/dev/null || echo $1)/$y in
     linear/*) echo " stack=linear:$b" ;;
     raid0/*) echo " stack=md-raid0:$b$c" ;;
     raid1/*) echo " stack=md-raid1:$b" ;;
     raid10/258|raid10/-) echo " stack=md-raid10:$b$c" ;;
-    raid5/2|raid5/-) echo " stack=md-raid5:$b$c" ;;
-    raid6/2|raid6/-) echo " stack=md-raid6:$b$c" ;;
+    raid4/*) echo " stack=md-raid4:$b$c$s" ;;
+    raid5/2|raid5/-) echo " stack=md-raid5:$b$c$s" ;;
+    raid6/2|raid6/-) echo " stack=md-raid6:$b$c$s" ;;
     CRYPT-*) echo " stack=crypt:$b" ;;
     LVM-*) echo " stack=lvm:$b" ;;
     bcache*) echo " stack=bcache:$b" ;;
@@ -63,7 +66,7 @@ mod tests {
     #[test]
     fn a_shell_finds_what_we_find() {
         let (_root, blocks) = stacked::tests::sysfs();
-        for top in ["dm-0", "dm-1", "md0", "md1", "sda"] {
+        for top in ["dm-0", "dm-1", "md0", "md1", "md2", "sda"] {
             let ours = stacked::stack(&blocks, top).map_or_else(Vec::new, Result::unwrap);
             for (name, word) in &ours {
                 assert_eq!(said(&blocks, &format!("stacked {name}")), format!(" stack={word}\n"));

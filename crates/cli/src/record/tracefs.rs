@@ -12,10 +12,19 @@ use blksched_traces::machine::Machine;
 /// The events that a replay needs.
 pub(super) const EVENTS: [&str; 6] =
     ["block_bio_queue", "block_rq_insert", "block_rq_issue", "block_rq_merge", "block_rq_requeue", "block_rq_complete"];
+/// What is needed beside those where a recorded device is a stacked one: which bio is a part of which, and the end of a
+/// bio of a device without requests.
+pub(super) const NESTED: [&str; 2] = ["block_bio_remap", "block_bio_complete"];
 /// The usual mount point of tracefs.
 const MOUNTED: &str = "/sys/kernel/tracing";
 /// `O_NONBLOCK` of Linux (x86, Arm, RISC-V, POWER; MIPS and SPARC have other numbers).
 const NONBLOCK: i32 = 0o4000;
+
+/// The events to record of these devices.
+pub(super) fn events(machine: &Machine) -> Vec<&'static str> {
+    let is_stacked = machine.devices.values().any(|device| device.word("stack").is_some());
+    EVENTS.into_iter().chain(NESTED.into_iter().filter(|_| is_stacked)).collect()
+}
 
 /// A tracefs instance, removed when this is dropped.
 pub(crate) struct Instance {
