@@ -255,6 +255,7 @@ timeout -k 5 1500 qemu-system-x86_64 -accel tcg -nodefaults -display none -no-re
 grep -E '^(GUEST|no |# no|# fio)' "$work/console" || :
 grep -q '^DONE' "$work/console" || give_up "the guest did not come to its end: $(tail -n 3 "$work/console")"
 mkdir -p "$1"
+# shellcheck disable=SC2013 # Names of one word.
 for name in $(sed -n 's/^BEGIN //p' "$work/console"); do
     sed -n "/^BEGIN $name\$/,/^END $name\$/p" "$work/console" | sed '1d; $d; /^# fio/d' | gzip -9n >"$1/$name.trace.gz"
 done
