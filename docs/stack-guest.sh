@@ -175,8 +175,9 @@ for array in "raid0 0 2" "raid0-3 0 3" "raid1 1 2" "raid10 10 4" "raid10-3 10 3"
     [ $2 != 0 ] || options=
     if [ $2 = 1 ]; then word=; else options="$options --chunk=64"; fi
     mdadm --create /dev/md0 --metadata=1.0 --run --level=$2 --raid-devices=$3 $options $disks >/tmp/error 2>&1 || cat /tmp/error
-    run $1 /dev/md0 md-raid$2:$below$word
-    case $1 in raid1 | raid5) journal $1 /dev/md0 md-raid$2:$below$word ;; esac
+    array=md-raid$2:$below$word
+    run $1 /dev/md0 $array
+    case $1 in raid1 | raid5) journal $1 /dev/md0 $array ;; esac
     mdadm --stop /dev/md0 >/dev/null 2>&1
 done
 # A partition from sector 2048 on: the first entry of a table of DOS's, and its signature.
