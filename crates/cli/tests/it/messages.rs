@@ -294,7 +294,7 @@ fn serve_ctl_and_load_complain_alike() {
 #[test]
 fn a_file_system_is_one_that_is_modelled_and_that_no_job_contradicts() {
     refused(&["simulate", "--fs", "ext3"], &["--fs", "not modelled: ext4, xfs and none are"]);
-    refused(&["simulate", "--fs", "ext4:data=journal"], &["`data=journal` of ext4 is not modelled"]);
+    refused(&["simulate", "--fs", "ext4:fast_commit"], &["`fast_commit` of ext4 is not modelled"]);
     let misspelt = ["unknown option `comit` of ext4: expected data, commit", "did you mean `commit`?"];
     refused(&["compare", "--fs", "ext4:comit=9"], &misspelt);
     refused(&["simulate", "--fs", "exft"], &["unknown file system `exft`", "did you mean `ext4`?"]);

@@ -110,6 +110,11 @@ cpumask=15
 wait_for=c
 filename_format=$jobname.$jobnum
 [e]
+registerfiles
+fixedbufs
+hipri=0
+sqthread_poll=0
+sqthread_poll_cpu=1
 cgroup=a
 cgroup_weight=300
 cgroup_files=io.max: rbps=1048576
