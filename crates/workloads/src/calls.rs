@@ -2,7 +2,7 @@
 
 /// How a process calls the kernel for its I/O, and how much it does for several at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Calls {
+pub struct CallWay {
     /// Its interface.
     pub interface: CallInterface,
     /// Its files are registered with the kernel (io_uring's `registerfiles`).

@@ -21,7 +21,7 @@ pub mod replay;
 mod source;
 
 pub use builtin::{BUILTINS, Builtin, QUESTIONS, SUITE, builtin};
-pub use calls::{CallInterface, Calls};
+pub use calls::{CallInterface, CallWay};
 pub use cpus::CpuSet;
 pub use disks::{DiskPlace, DiskPlaces, is_device, whole_disk};
 pub use plan::{

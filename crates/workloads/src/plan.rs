@@ -3,7 +3,7 @@
 use blksched::{GroupId, Instant, Priority, Sector, Span, SubmitterId};
 
 use crate::Source;
-use crate::calls::Calls;
+use crate::calls::CallWay;
 use crate::cpus::CpuSet;
 use crate::fio::{Note, OffsetOrder, Reporting, Scripted};
 use crate::host::Pages;
@@ -36,7 +36,7 @@ pub struct JobPlan {
     /// Its weight among the processes of a processor, -20 to 19; the lower, the more it gets.
     pub nice: i8,
     /// Its calls.
-    pub calls: Calls,
+    pub calls: CallWay,
     /// The disks that its files are on, by their places in [`Plan::disks`]; the first for programs and replays.
     pub disks: Vec<u16>,
     /// The files that it uses; `None` for programs, which do not tell.
@@ -295,7 +295,7 @@ impl Plan {
             cgroup: GroupId::ROOT,
             cpus_allowed: CpuSet::ALL,
             nice: 0,
-            calls: Calls::default(),
+            calls: CallWay::default(),
             disks: vec![0],
             files: None,
             begins: Some(begins),

@@ -42,4 +42,4 @@ pub(crate) use coalescing::Coalescing;
 pub(crate) use delay::Delay;
 pub(crate) use fault::Faults;
 pub use tracer::{CommandRecord, CommandTrace, Tracer};
-pub(crate) use window::Window;
+pub(crate) use window::CommandWindow;

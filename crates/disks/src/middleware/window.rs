@@ -15,19 +15,19 @@ use blksched::{Command, Instant};
 use crate::{CommandTrace, Disk, Facts, Finished};
 
 /// A disk that gets so many commands at a time.
-pub(crate) struct Window {
+pub(crate) struct CommandWindow {
     inner: Box<dyn Disk>,
     commands: u32,
     waiting: VecDeque<Command>,
 }
 
-impl Window {
-    pub(crate) fn new(inner: Box<dyn Disk>, commands: u32) -> Window {
-        Window { inner, commands, waiting: VecDeque::new() }
+impl CommandWindow {
+    pub(crate) fn new(inner: Box<dyn Disk>, commands: u32) -> CommandWindow {
+        CommandWindow { inner, commands, waiting: VecDeque::new() }
     }
 }
 
-impl Disk for Window {
+impl Disk for CommandWindow {
     fn facts(&self) -> Facts {
         self.inner.facts()
     }

@@ -16,7 +16,7 @@ use blksched_text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
-use crate::middleware::{Caps, Coalescing, Delay, Faults, Tracer, Window};
+use crate::middleware::{Caps, Coalescing, CommandWindow, Delay, Faults, Tracer};
 use crate::null::Null;
 use crate::raid::Raid;
 use crate::sheet::Published;
@@ -144,7 +144,7 @@ impl DiskSpec {
             disk = Box::new(Faults::new(disk, faults));
         }
         if let Some(commands) = window {
-            disk = Box::new(Window::new(disk, *commands));
+            disk = Box::new(CommandWindow::new(disk, *commands));
         }
         if let Some(caps) = caps {
             disk = Box::new(Caps::new(disk, caps));

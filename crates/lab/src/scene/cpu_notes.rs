@@ -1,7 +1,7 @@
 //! Notes on what was said of processors and changes nothing.
 
 use blksched_disks::Attached;
-use blksched_workloads::{CallInterface, Calls, CpuSet, JobPlan};
+use blksched_workloads::{CallInterface, CallWay, CpuSet, JobPlan};
 
 use super::{Scene, Stage};
 
@@ -49,7 +49,7 @@ impl Stage {
     }
 
     fn calls_that_are_not_known(&self, scene: &Scene) -> Option<String> {
-        let usual = |calls: Calls| calls == Calls { interface: calls.interface, ..Calls::default() };
+        let usual = |calls: CallWay| calls == CallWay { interface: calls.interface, ..CallWay::default() };
         let job = self.plan.jobs.iter().find(|job| !usual(job.calls))?;
         let (name, said) = (&job.name, "registerfiles, fixedbufs, hipri and sqthread_poll change nothing");
         match &scene.host.cpu {

@@ -1,7 +1,7 @@
 //! What a process's own calls cost it, by its interface; and where completions are handled.
 
 use blksched::Span;
-use blksched_workloads::{CallInterface, Calls};
+use blksched_workloads::{CallInterface, CallWay};
 
 use super::costs::CpuCosts;
 use super::locks::hardware_queue;
@@ -66,7 +66,7 @@ impl UringCosts {
 
 impl CpuCosts {
     /// What this process's calls take.
-    pub(crate) fn of_calls(&self, calls: Calls) -> CallCosts {
+    pub(crate) fn of_calls(&self, calls: CallWay) -> CallCosts {
         let usual = CallCosts { submit: self.submit, reap: self.reap };
         match (calls.interface, self.uring) {
             (CallInterface::Uring, Some(uring)) => {
@@ -119,16 +119,16 @@ mod tests {
             ring: us(10),
         };
         let costs = CpuCosts { submit: us(20), reap: us(30), uring: Some(uring), ..CpuCosts::default() };
-        let of = |calls: Calls| {
+        let of = |calls: CallWay| {
             let CallCosts { submit, reap } = costs.of_calls(calls);
             (submit.as_ns() / 1000, reap.as_ns() / 1000)
         };
-        let ring = Calls { interface: CallInterface::Uring, ..Calls::default() };
-        assert_eq!(of(Calls::default()), (20, 30));
-        assert_eq!(of(Calls { interface: CallInterface::Sync, ..ring }), (20, 30), "not measured");
+        let ring = CallWay { interface: CallInterface::Uring, ..CallWay::default() };
+        assert_eq!(of(CallWay::default()), (20, 30));
+        assert_eq!(of(CallWay { interface: CallInterface::Sync, ..ring }), (20, 30), "not measured");
         assert_eq!(of(ring), (5, 2));
-        assert_eq!(of(Calls { registered_files: true, fixed_buffers: true, ..ring }), (1, 2));
-        assert_eq!(of(Calls { polls: true, has_thread: true, ..ring }), (5, 17));
+        assert_eq!(of(CallWay { registered_files: true, fixed_buffers: true, ..ring }), (1, 2));
+        assert_eq!(of(CallWay { polls: true, has_thread: true, ..ring }), (5, 17));
     }
 
     #[test]

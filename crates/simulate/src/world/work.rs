@@ -4,7 +4,7 @@
 use blksched::author::RequestId;
 use blksched::{Bio, Instant, Listener, Outcome, Span, SubmitterId};
 
-use blksched_workloads::{CallInterface, Calls};
+use blksched_workloads::{CallInterface, CallWay};
 
 use super::mail::Letter;
 use super::{Observer, World};
@@ -108,7 +108,7 @@ impl Labour {
     ) -> Labour {
         let mut sources: Vec<(SubmitterId, u32)> = submitters.zip(0..).collect();
         sources.sort();
-        let calls = costs.of_calls(Calls::default());
+        let calls = costs.of_calls(CallWay::default());
         let process = |&cpu: &u32| WorkingProcess { cpu, calls, ..WorkingProcess::default() };
         let sharing = |cpu: usize| places.iter().filter(|&&place| place as usize == cpu).count() as u32;
         let wakes = (0..cores.len()).map(|cpu| costs.wake_among(sharing(cpu))).collect();
@@ -308,7 +308,7 @@ impl<L: Listener, O: Observer> World<L, O> {
 
     /// The same with what is known of each source, by its number: its calls, and its weight among the processes of its
     /// processor (`nice`).
-    pub fn with_tasks(mut self, tasks: impl Iterator<Item = (Calls, i8)>) -> World<L, O> {
+    pub fn with_tasks(mut self, tasks: impl Iterator<Item = (CallWay, i8)>) -> World<L, O> {
         let Some(labour) = &mut self.labour else { return self };
         let cpus = labour.cores.len() as u32;
         for ((number, process), (calls, nice)) in labour.processes.iter_mut().enumerate().zip(tasks) {

@@ -9,7 +9,7 @@ mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::calls::{CallInterface, Calls};
+use crate::calls::{CallInterface, CallWay};
 use crate::cpus::CpuSet;
 use crate::fio::ddir::{Ddir, PerDdir};
 use crate::host::fs::FsMount;
@@ -235,12 +235,12 @@ pub struct CpuSettings {
     pub allowed: CpuSet,
     pub policy: CpuPolicy,
     /// What is called for I/O, as far as processors feel it.
-    pub calls: Calls,
+    pub calls: CallWay,
 }
 
 impl Default for CpuSettings {
     fn default() -> CpuSettings {
-        let calls = Calls { interface: CallInterface::Sync, ..Calls::default() };
+        let calls = CallWay { interface: CallInterface::Sync, ..CallWay::default() };
         CpuSettings { allowed: CpuSet::ALL, policy: CpuPolicy::Shared, calls }
     }
 }

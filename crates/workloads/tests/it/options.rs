@@ -5,7 +5,7 @@ use crate::common;
 use blksched::{Class, Dir, Priority};
 use blksched_workloads::fio::supported_options;
 use blksched_workloads::host::{Advice, Memory};
-use blksched_workloads::{CallInterface, Calls};
+use blksched_workloads::{CallInterface, CallWay};
 use common::{DISK_SECTORS, ground, job, plan, run, run_job};
 
 const KIB: u64 = 1024;
@@ -977,7 +977,7 @@ fn option_cpus_allowed_policy_gives_each_process_one() {
     assert_eq!(sets, [1 << 1, 1 << 4, 1 << 1]);
 }
 
-fn calls(options: &str) -> Calls {
+fn calls(options: &str) -> CallWay {
     plan(&job(&format!("size=4k {options}"))).jobs[0].calls
 }
 
