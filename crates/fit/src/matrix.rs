@@ -207,6 +207,9 @@ impl MatrixRow<'_> {
     }
 }
 
+/// As many steps of a rate at most.
+const MOST_STEPS: f64 = 1000.0;
+
 /// Whether this is diskplorer's result: its jobs have their rates in their names.
 pub fn is_matrix(result: &FioResult) -> bool {
     result.rows.iter().any(|row| rates(&row.job).is_some())
@@ -218,11 +221,23 @@ pub fn is_matrix(result: &FioResult) -> bool {
 /// If a job's name or options are not diskplorer's, or it lacks a percentile.
 pub fn add_fio(matrix: &mut LatencyMatrix, name: &str, result: &FioResult) -> Result<(), String> {
     for row in &result.rows {
-        let Some([reads, writes, write_rate, read_iops]) = rates(&row.job) else { continue };
+        let Some([reads, writes, write_rate, read_iops]) = rates(&row.job) else {
+            // What is named as diskplorer's loads are, and is none.
+            if row.job.starts_with("job(") {
+                return Err(format!("{name}: {}: expected job(r_idx=N,w_idx=N,write_bw=N,r_iops=N)", row.job));
+            }
+            continue;
+        };
         // A writer that prepares something, or writes alone.
         let Some(side) = row.side(Work::Read) else { continue };
         if !row.job.starts_with("job(") {
             continue;
+        }
+        let is_step = |step: f64| step.fract() == 0.0 && (0.0..=MOST_STEPS).contains(&step);
+        let is_rate = |rate: f64| rate.is_finite() && rate >= 0.0;
+        if ![reads, writes].into_iter().all(is_step) || ![write_rate, read_iops].into_iter().all(is_rate) {
+            let expected = format!("r_idx and w_idx from 0 to {MOST_STEPS}, and rates that are not negative");
+            return Err(format!("{name}: {}: expected {expected}", row.job));
         }
         let option = |option: &str| result.option(row, option);
         let lacks =
@@ -235,8 +250,9 @@ pub fn add_fio(matrix: &mut LatencyMatrix, name: &str, result: &FioResult) -> Re
         if matrix.attached.is_none() {
             matrix.attached = option("filename").and_then(attached);
         }
-        if let Some(bytes) = option("bs").and_then(|bytes| bytes.parse().ok()) {
-            matrix.bytes = bytes;
+        if let Some(bytes) = option("bs") {
+            let wrong = |_| format!("{name}: {}: `{bytes}` is not a value of bs: expected bytes", row.job);
+            matrix.bytes = bytes.parse().map_err(wrong)?;
         }
         if read_iops > 0.0 {
             matrix.readers = readers(row, result, read_iops).unwrap_or(matrix.readers);
@@ -342,6 +358,15 @@ mod tests {
         assert_eq!(cell.figures.map(|figure| figure.unwrap().us), [113.152, 132.096]);
         assert!(read(&[beside.clone(), beside]).unwrap_err().contains("is there already"));
         assert!(read(&[row(name, "\"rate_iops\": \"1\"", "")]).unwrap_err().contains("its reads lack p95"));
+        for named in ["r_idx=1001,w_idx=2", "r_idx=1,w_idx=-1", "r_idx=0.5,w_idx=2", "r_idx=x,w_idx=2", "w_idx=2"] {
+            let job = format!("job({named},write_bw=1,r_iops=1)");
+            let wrong = read(&[alone.clone(), row(&job, "\"rate_iops\": \"1\"", p95)]).unwrap_err();
+            assert!(wrong.contains(&format!("d.json: {job}: expected ")), "{wrong}");
+        }
+        let most = row("job(r_idx=1000,w_idx=0,write_bw=0,r_iops=1)", "\"rate_iops\": \"1\"", p95);
+        assert!(read(&[most]).is_ok());
+        let size = row(name, "\"bs\": \"4k\"", p95).replace("\"bs\": \"512\", ", "");
+        assert!(read(&[size]).unwrap_err().contains("`4k` is not a value of bs: expected bytes"));
         let prepares = row("prepare_data(r_idx=1,w_idx=2,write_bw=1,r_iops=1)", "\"rate_iops\": \"1\"", p95);
         assert_eq!(read(&[alone, prepares]).unwrap().cells.len(), 1);
     }

@@ -158,6 +158,12 @@ impl PageMap {
         let (low, high) = (within(start) * unit, end / unit * unit);
         if low < high {
             let (first, behind) = self.shape.units_of(low, (high - low) as u32);
+            // What was discarded is kept as what was written is.
+            let units = u64::from(behind - first);
+            if self.shape.every == 1 && self.exact_left < units {
+                self.sample();
+            }
+            self.exact_left = self.exact_left.saturating_sub(units);
             let mapped = (first..behind).filter(|unit| unit.is_multiple_of(self.shape.every));
             mapped.for_each(|unit| self.dies[die].forget(&self.shape, unit));
         }

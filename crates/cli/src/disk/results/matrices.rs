@@ -50,7 +50,7 @@ pub(super) fn disk(
 /// Loads in parts of the highest rates.
 fn places(matrix: &LatencyMatrix, places: &[MatrixPlace]) -> String {
     let (reads, writes) = matrix.steps();
-    let part = |step: u32, most: u32| 100 * step / most.max(1);
+    let part = |step: u32, most: u32| 100 * u64::from(step) / u64::from(most.max(1));
     let text = |at: &MatrixPlace| format!("{} %, {} %", part(at.reads, reads), part(at.writes, writes));
     places.iter().map(text).collect::<Vec<_>>().join("; ")
 }
@@ -81,6 +81,11 @@ fn tell(matrix: &LatencyMatrix, choice: &MatrixChoice, fitted: &FittedMatrix, ju
     for unknown in fitted.drive.unknown() {
         warn(&format!("the results cannot tell {unknown}"));
     }
+    let MatrixShares { right, count } = judged.at_ceiling;
+    if count.iter().any(|count| *count > 0) {
+        let more = format!("p50 {} of {}, p95 {} of {}", right[0], count[0], right[1], count[1]);
+        warn(&format!("of those at the chart's end, the model is there, too: {more}"));
+    }
     let Some(model) = shown(&judged.model) else { return warn("no load was left to judge the model") };
     let [p50, p95] = MatrixBounds::USUAL.0;
     warn(&format!(
@@ -89,11 +94,6 @@ fn tell(matrix: &LatencyMatrix, choice: &MatrixChoice, fitted: &FittedMatrix, ju
     warn(&format!("  {:<32} {model}", "this model"));
     if let Some(between) = shown(&judged.between) {
         warn(&format!("  {:<32} {between}", "the loads used, by their distance"));
-    }
-    let MatrixShares { right, count } = judged.at_ceiling;
-    if count.iter().any(|count| *count > 0) {
-        let more = format!("p50 {} of {}, p95 {} of {}", right[0], count[0], right[1], count[1]);
-        warn(&format!("of those at the chart's end, the model is there, too: {more}"));
     }
 }
 
@@ -111,5 +111,6 @@ fn validated(judged: &MatrixJudgement) -> String {
              rates that the fit did not use, below the chart's end (mean)\"\nerror = \"{error:.1}%\"\n"
         )
     };
-    if judged.rows.is_empty() { String::new() } else { one("p50", 0) + &one("p95", 1) }
+    let judged_at = |&(_, at): &(&str, usize)| judged.model.count[at] > 0;
+    [("p50", 0), ("p95", 1)].into_iter().filter(judged_at).map(|(name, at)| one(name, at)).collect()
 }

@@ -260,6 +260,18 @@ mod tests {
     }
 
     #[test]
+    fn what_is_discarded_takes_no_more_than_what_is_written() {
+        let mut map = map(1_000, 64, Before::Random);
+        let (page, dies) = (map.shape.page_sectors, map.shape.dies);
+        let pages = u64::from(map.shape.units) * UNIT / page * dies;
+        for at in 0..pages {
+            map.discarded((at % dies) as usize, at * page, page as u32);
+        }
+        assert!(map.shape.every > 1 && bytes(&map) < 64 << 20, "{} bytes", bytes(&map));
+        write(&mut map, 1_000, &mut 5);
+    }
+
+    #[test]
     fn a_small_disks_map_is_exact_for_ever() {
         let (mut map, mut random) = (map(4, 4, Before::Random), 5);
         write(&mut map, 3_000_000, &mut random);
