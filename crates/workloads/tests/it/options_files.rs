@@ -272,6 +272,9 @@ fn option_create_on_open_makes_a_file_when_it_is_first_used() {
 fn option_unlink_removes_the_files_when_the_job_is_done() {
     assert_eq!(named("unlink=1"), "w0 w1 w2 w3 w0 w1 w2 w3 u0 u1 u2 u3 ");
     assert_eq!(named("unlink=1 end_fsync=1 nrfiles=1 size=8k"), "w0 w0 s0 u0 ");
+    let read = run("[a]\n; blksched: fs=ext4\nrw=read\nsize=8k\nunlink=1", 1).calls;
+    let last = read.last().map(|call| call.work);
+    assert!(matches!(last, Some(CallWork::Name(NameChange::Unlink(_)))), "also what was only read: {last:?}");
 }
 
 #[test]

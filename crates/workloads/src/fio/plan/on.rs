@@ -141,11 +141,11 @@ pub(super) fn creates(s: &Settings) -> bool {
 
 /// What a job does with the names of its files, if they come or go while it runs.
 pub(super) fn names(s: &Settings, longest: usize) -> Option<NamesPlan> {
-    let removes = s.mix != Mix::Read;
     let plan = NamesPlan {
         creates: creates(s),
-        unlinks_each_pass: s.rare.unlink_each_loop && removes,
-        unlinks_at_end: (s.rare.unlink || s.rare.unlink_each_loop) && removes,
+        unlinks_each_pass: s.rare.unlink_each_loop && s.mix != Mix::Read,
+        // fio removes what was only read, too (tried with 3.33).
+        unlinks_at_end: s.rare.unlink || s.rare.unlink_each_loop,
         name: u8::try_from(longest).unwrap_or(u8::MAX),
     };
     (plan.creates || plan.unlinks_at_end).then_some(plan)
