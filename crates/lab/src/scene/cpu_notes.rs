@@ -50,16 +50,18 @@ impl Stage {
 
     fn calls_that_are_not_known(&self, scene: &Scene) -> Option<String> {
         let usual = |calls: CallWay| calls == CallWay { interface: calls.interface, ..CallWay::default() };
-        let job = self.plan.jobs.iter().find(|job| !usual(job.calls))?;
-        let (name, said) = (&job.name, "registerfiles, fixedbufs, hipri and sqthread_poll change nothing");
-        match &scene.host.cpu {
-            _ if job.calls.interface != CallInterface::Uring => Some(format!("{name}: {said} without io_uring")),
+        let said = "registerfiles, fixedbufs, hipri and sqthread_poll change nothing";
+        let note = |(name, calls): (&str, CallWay)| match &scene.host.cpu {
+            _ if calls.interface != CallInterface::Uring => Some(format!("{name}: {said} without io_uring")),
             None => Some(format!("{name}: {said} with --host cpu=off")),
             Some(preset) if preset.costs.uring.is_none() => Some(format!(
                 "{name}: {said} with --host cpu={}, which does not know what io_uring's calls take (docs/host.md)",
                 preset.name
             )),
             Some(_) => None,
-        }
+        };
+        let unusual = self.plan.jobs.iter().filter(|job| job.number == 0 && !usual(job.calls));
+        let notes: Vec<String> = unusual.filter_map(|job| note((&job.name, job.calls))).collect();
+        (!notes.is_empty()).then(|| notes.join("; "))
     }
 }

@@ -107,7 +107,9 @@ impl Among {
             }
             false => "",
         };
-        Some(format!("stacked: {shown}: no scheduler above, {below}; never compared with a real one{speed}"))
+        Some(format!(
+            "stacked: {shown}: no scheduler above, {below}; its bios compared with Linux 6.12, its times with nothing{speed}"
+        ))
     }
 
     /// The host's settings, with what was said of the only disk.
@@ -331,12 +333,21 @@ fn check(said: &str, bindings: &[Binding<'_>], used: &[String], workload: &Workl
             used.iter().map(|file| if is_device(file) { whole_disk(file) } else { file }).collect();
         let near = nearest(name, devices.iter().copied());
         let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
-        let jobs = if devices.is_empty() { "name no files".to_owned() } else { format!("use {}", devices.join(", ")) };
+        let jobs = match &devices[..] {
+            [] => "name no files".to_owned(),
+            [first @ .., log] if first.len() > SHOWN => {
+                format!("use {}, {} others and {log}", first[..SHOWN].join(", "), first.len() - SHOWN)
+            }
+            all => format!("use {}", all.join(", ")),
+        };
         let error = wrong(column, name, format!("no job uses `{name}`{meant} (the jobs {jobs})")).near(near);
         return Err(error.into());
     }
     Ok(())
 }
+
+/// As many of a job's files are named.
+const SHOWN: usize = 5;
 
 /// A disk's place, and the schedulers named for it; `None` for those of no disk in particular.
 type NamedFor = (Option<usize>, Vec<String>);

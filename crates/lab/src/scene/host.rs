@@ -120,6 +120,10 @@ impl OfProcessors {
             (rq_affinity.is_some(), "rq_affinity"),
             (irq_cpu.is_some(), "irq_cpu"),
         ];
+        if host.shares_tags && host.hardware_queues.is_none() {
+            let message = "host_tagset says what several hardware queues share: expected nr_hw_queues=N, too";
+            return Err(WordError::new(Expected::Value, "1", message.to_owned()));
+        }
         let cpus = host.cpus;
         let Some(preset) = &mut host.cpu else {
             let Some((_, name)) = said.into_iter().find(|(is_said, _)| *is_said) else { return Ok(()) };
@@ -131,10 +135,6 @@ impl OfProcessors {
             let message =
                 format!("`{irq}` is not a value of irq_cpu: expected one of the processors 0 to {}", cpus - 1);
             return Err(WordError::new(Expected::Value, &irq.to_string(), message));
-        }
-        if host.shares_tags && host.hardware_queues.is_none() {
-            let message = "host_tagset says what several hardware queues share: expected nr_hw_queues=N, too";
-            return Err(WordError::new(Expected::Value, "1", message.to_owned()));
         }
         preset.costs.dispatch = dispatch.unwrap_or(preset.costs.dispatch);
         preset.costs.completes = match (rq_affinity, irq_cpu) {

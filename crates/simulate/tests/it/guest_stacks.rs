@@ -288,8 +288,8 @@ fn recorded_bios_have_the_parts_that_our_maps_make() {
     assert_eq!(differences(&folder()), KNOWN);
 }
 
-/// Where a stripe cache is full, others of it are still in memory than ours keeps: md's has several lists of them. Of an
-/// odd number of members the copies lie at different sectors, so that it shows which of them was read.
+/// Where a stripe cache is full, others of it are still in memory than ours keeps: md's has several lists of them. Of
+/// an odd number of members the copies lie at different sectors, so that it shows which of them was read.
 const KNOWN: [&str; 5] = [
     "raid10-3 reads: 16 of 19",
     "raid4 sizes: 15 of 16",
