@@ -107,9 +107,8 @@ impl Among {
             }
             false => "",
         };
-        Some(format!(
-            "stacked: {shown}: no scheduler above, {below}; its bios compared with Linux 6.12, its times with nothing{speed}"
-        ))
+        let known = "its bios compared with Linux 6.12, its times with nothing";
+        Some(format!("stacked: {shown}: no scheduler above, {below}; {known}{speed}"))
     }
 
     /// The host's settings, with what was said of the only disk.
