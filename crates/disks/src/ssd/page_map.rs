@@ -7,9 +7,9 @@
 //!
 //! `before` gives the disk's contents before the first write. The place of a unit that was not written since is
 //! computed, so the map's size depends on the amount written, and from some amount on it is a sample ([`sampled`]), so
-//! that it never takes more than 64 MiB. `random` is the state after long
-//! random writes: units are anywhere, and the blocks, from the youngest to the oldest, have as many valid units as
-//! uniform random writes leave with this amount of spare room.
+//! that it has a bound: 48 MiB, and what is known of each block. `random` is the state after long random writes: units
+//! are anywhere, and the blocks, from the youngest to the oldest, have as many valid units as uniform random writes
+//! leave with this amount of spare room.
 //!
 //! **Origin**: write amplification of greedy collection under uniform random writes: Xiang and Kurkoski, An Improved
 //! Analytic Expression for Write Amplification in NAND Flash (ICNC 2012); tests hold the model to it. Two open blocks,

@@ -78,11 +78,6 @@ impl FlashValues {
         let is_nvme = self.attached == Attached::Nvme;
         let (rate, duplex, depth) = if is_nvme { ("3.2GB/s", "full", 1_023) } else { ("540MB/s", "half", 31) };
         let times = [LOWER * read, read, spread * read].map(|time| format!("\"{}\"", us(time)));
-        let programs = PROGRAMS.map(|part| format!("\"{}\"", us(part * program)));
-        let programs = match self.programs_differ {
-            true => format!("programs = [{}] # FIT: with flash.program\n", programs.join(", ")),
-            false => String::new(),
-        };
         // Dies in channels that carry pages faster than the dies read them.
         let channels = (1..=8).rev().find(|channels| self.dies.is_multiple_of(*channels)).unwrap_or(1);
         format!(
@@ -107,9 +102,9 @@ duplex = "{duplex}"          # CLASS
 channels = {channels}             # CLASS
 dies = {dies}                 # FIT: with channels, how many read independently
 page = "16KiB"           # CLASS
-program_size = "{size}KiB" # FIT: the fastest writes keep dies busy for {busy:.0} % of the time
+program_size = "{size}KiB" # {size_is}
 read = "{read}"        # FIT
-program = "{program}"    # FIT: how long reads wait beside writes
+program = "{program}"    # {program_is}
 channel_rate = "800MB/s" # CLASS
 
 [pages]                  # FIT: three pages to a cell
@@ -117,7 +112,7 @@ state = "on"
 times = [{times}]
 {programs}
 [interference]
-state = "wait"           # FIT: reads beside writes wait for programs
+state = "wait"           # CLASS: reads wait for programs; that they interrupt them was not tried
 suspend = "20us"         # CLASS
 patience = 8             # CLASS
 
@@ -134,11 +129,27 @@ power_loss = "kept"      # CLASS
             link = us(link),
             dies = self.dies / channels,
             size = self.program_kib(),
-            busy = 100.0 * busy,
+            programs = self.programs_toml(program),
+            size_is =
+                self.of_writes(format!("FIT: the fastest writes keep dies busy for {:.0} % of the time", 100.0 * busy)),
+            program_is = self.of_writes("FIT: how long reads wait beside writes".to_owned()),
             read = us(read),
             program = us(program),
             times = times.join(", "),
         ) + &self.fits_toml()
+    }
+
+    /// Where a value is from that only loads with writes tell.
+    fn of_writes(&self, fitted: String) -> String {
+        if self.most_writes > 0.0 { fitted } else { "CLASS: no load wrote".to_owned() }
+    }
+
+    fn programs_toml(&self, program: f64) -> String {
+        if !self.programs_differ {
+            return String::new();
+        }
+        let programs = PROGRAMS.map(|part| format!("\"{}\"", us(part * program)));
+        format!("programs = [{}] # {}\n", programs.join(", "), self.of_writes("FIT: with flash.program".to_owned()))
     }
 
     fn window_toml(&self) -> String {
@@ -150,8 +161,10 @@ power_loss = "kept"      # CLASS
     fn fits_toml(&self) -> String {
         let [command, _, _, _, program, _] = self.values;
         let line = |key: &str, low: f64, high: f64| format!("{key} = \"{} to {}\"\n", us(low), us(high));
-        let lines = line("overhead.command", 0.88 * command, 1.12 * command)
-            + &line("flash.program", 0.8 * program, 1.25 * program);
+        let mut lines = line("overhead.command", 0.88 * command, 1.12 * command);
+        if self.most_writes > 0.0 {
+            lines += &line("flash.program", 0.8 * program, 1.25 * program);
+        }
         format!("\n# No fit to results of the simulator's own was tried: by judgement.\n[fit]\n{lines}")
     }
 }
@@ -215,12 +228,19 @@ impl MatrixDrive {
     /// What a matrix does not tell, and the class has.
     pub fn unknown(&self) -> Vec<&'static str> {
         match self {
-            MatrixDrive::Flash(_) => vec![
-                "what writes take: only reads were timed, beside one sequential writer",
-                "random writes, and the rate of long reads",
-                "how many dies share a channel, and the sizes of pages and blocks",
-                "flushes, discards and write-through",
-            ],
+            MatrixDrive::Flash(flash) => {
+                let beside = match flash.most_writes > 0.0 {
+                    true => "whether reads interrupt programs: that they wait is assumed",
+                    false => "how long reads wait beside writes: no load wrote",
+                };
+                vec![
+                    "what writes take: only reads were timed, beside one sequential writer at most",
+                    beside,
+                    "random writes, and the rate of long reads",
+                    "how many dies share a channel, and the sizes of pages and blocks",
+                    "flushes, discards and write-through",
+                ]
+            }
             MatrixDrive::Turning(_) => vec![
                 "rates, zones and tracks, and sequential reads",
                 "how its write cache sorts random writes, and how long reads have to wait for them (the class's)",
@@ -251,6 +271,24 @@ impl MatrixDrive {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_no_load_wrote_nothing_about_programs_is_called_fitted() {
+        let of = |most_writes: f64| {
+            let what = (0.6, 1_800.0, true, None);
+            let drive = MatrixDrive::flash(("x", Attached::Nvme), (100.0, 400_000.0, most_writes), 48, what);
+            drive.disk().unwrap();
+            (drive.toml("x", &[]), drive.unknown().join("; "))
+        };
+        let ((alone, unknown), (beside, _)) = (of(0.0), of(800e6));
+        let labels = |text: &str| {
+            let of_programs = text.lines().filter(|line| line.starts_with("program"));
+            of_programs.map(|line| line.split_once("# ").unwrap().1[..4].trim().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!((labels(&alone), labels(&beside)), (vec!["CLAS".to_owned(); 3], vec!["FIT:".to_owned(); 3]));
+        assert!(!alone.contains("flash.program =") && beside.contains("flash.program ="), "{alone}");
+        assert!(unknown.contains("how long reads wait beside writes: no load wrote"), "{unknown}");
+    }
 
     #[test]
     fn every_guess_is_a_disk_whose_programs_carry_the_fastest_writes() {

@@ -119,8 +119,8 @@ fn guesses(matrix: &LatencyMatrix) -> Result<Vec<MatrixDrive>, String> {
         return Ok(DriveModel::turning(&grid, &figures).into_iter().map(MatrixDrive::Turning).collect());
     }
     let attached = matrix.attached.unwrap_or(Attached::Nvme);
-    let most = |of: fn(&MatrixCell) -> f64| matrix.cells.iter().map(of).fold(1.0, f64::max);
-    let known = (single, most(|cell| cell.read_iops), most(|cell| cell.write_rate));
+    let most = |of: fn(&MatrixCell) -> f64| matrix.cells.iter().map(of).fold(0.0, f64::max);
+    let known = (single, most(|cell| cell.read_iops).max(1.0), most(|cell| cell.write_rate));
     let mut guesses = Vec::new();
     for dies in DIES {
         for part in PARTS {

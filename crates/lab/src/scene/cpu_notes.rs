@@ -1,6 +1,7 @@
 //! Notes on what was said of processors and changes nothing.
 
 use blksched_disks::Attached;
+use blksched_simulate::cpu::CompletesOn;
 use blksched_workloads::{CallInterface, CallWay, CpuSet, JobPlan};
 
 use super::{Scene, Stage};
@@ -11,6 +12,7 @@ impl Stage {
     pub fn cpu_notes(&self, scene: &Scene) -> Vec<String> {
         let mut notes = self.pinned(scene);
         notes.extend(self.queues_that_are_not(scene));
+        notes.extend(self.interrupts_elsewhere(scene));
         notes.extend(self.calls_that_are_not_known(scene));
         notes
     }
@@ -26,7 +28,8 @@ impl Stage {
         let lacks = jobs().filter(|job| !(0..cpus).any(|cpu| job.cpus_allowed.has(cpu)));
         let say = |job: &JobPlan| {
             format!(
-                "{}: the host has none of its cpus_allowed, so it may use all {cpus}; --host cpus=N adds more",
+                "{}: the host has none of its processors (cpus_allowed, cpuset.cpus), so it may use all {cpus}; \
+                 --host cpus=N adds more",
                 job.name
             )
         };
@@ -46,6 +49,17 @@ impl Stage {
                 format!("--host host_tagset changes nothing: {name} is attached by {word}, and only scsi shares tags")
             }),
         }
+    }
+
+    /// Of a drive with several hardware queues each interrupts one of its own processors.
+    fn interrupts_elsewhere(&self, scene: &Scene) -> Option<String> {
+        let CompletesOn::Interrupted(cpu) = scene.host.cpu.as_ref()?.costs.completes else { return None };
+        let kind = scene.attached.unwrap_or(self.disk.attached);
+        let has_several = kind.has_hardware_queues() && scene.host.hardware_queues.unwrap_or(scene.host.cpus) > 1;
+        (cpu > 0 && has_several).then(|| {
+            let name = &self.disk.name;
+            format!("--host irq_cpu changes nothing: {name} has several hardware queues, each with its own processor")
+        })
     }
 
     fn calls_that_are_not_known(&self, scene: &Scene) -> Option<String> {

@@ -36,7 +36,7 @@ impl Validation {
     pub fn brief(&self) -> String {
         let off = self.model.off().map(|off| format!("by up to {off} from its data sheet"));
         let drive = self.model.worst_against_a_drive();
-        let drive = drive.map(|off| format!("by up to {off} from the drive that was measured"));
+        let drive = drive.map(|off| format!("by {off} (mean of the worst kind of load) from a measured drive"));
         let both: Vec<String> = off.into_iter().chain(drive).collect();
         match both.is_empty() {
             true => self.so_far.clone(),
