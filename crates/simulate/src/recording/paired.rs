@@ -7,7 +7,7 @@
 //! from a partition is none from a device: only the disk has bios.
 //! A part's request tells the priority of what it is a part of. Where a recording's header says what is stacked and the
 //! trace has no mappings, all that is below is taken for parts.
-//! **Origin** Recordings of Linux 6.1 and 6.12 (testdata/transcripts/stack).
+//! **Origin** Recordings of Linux 6.1 and 6.12 (testdata/stack).
 //! **Left out** Which of several bios above a page of parity belongs to.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,11 +79,12 @@ impl Paired {
     }
 }
 
-/// A bio that was mapped and is now to be submitted, or that is under way: the device above, and where it begins there.
+/// A bio that was mapped and is now to be submitted, or that is under way: the device above, and where it begins there,
+/// if a mapping says so.
 #[derive(Clone, Copy, Debug)]
 struct PartOf {
     above: DeviceNumber,
-    sector: u64,
+    sector: Option<u64>,
 }
 
 /// The flush of a device above that is under way.
@@ -135,7 +136,7 @@ impl Pairing {
         mut tell: impl FnMut(&TraceEvent) -> Result<(), String>,
     ) -> Result<(), String> {
         match event.what {
-            TraceAction::Mapped { from, sector } => self.maps(event, PartOf { above: from, sector }),
+            TraceAction::Mapped { from, sector } => self.maps(event, PartOf { above: from, sector: Some(sector) }),
             TraceAction::Queue if self.seen.last() != Some(&event.device) => self.sees(event.device),
             _ => {}
         }
@@ -186,12 +187,12 @@ impl Pairing {
         let mapped = self.mapped.iter().rposition(is_it).map(|at| self.mapped.remove(at).1);
         let part = match mapped {
             Some(part) => Some(part),
-            None if self.paired.is_assumed => above.first().map(|&above| PartOf { above, sector: u64::MAX }),
+            None if self.paired.is_assumed => above.first().map(|&above| PartOf { above, sector: None }),
             None if event.op == Op::Flush => self
                 .flushes
                 .iter()
                 .find(|flush| above.contains(&flush.device) && !flush.reached.contains(&event.device))
-                .map(|flush| PartOf { above: flush.device, sector: 0 }),
+                .map(|flush| PartOf { above: flush.device, sector: Some(0) }),
             None => None,
         };
         let Some(part) = part else {
@@ -260,9 +261,8 @@ impl Pairing {
                 let mut is_whole = true;
                 self.under_way.inside(&event, |part| {
                     is_whole = false;
-                    if part.sector != u64::MAX {
-                        above.push(TraceEvent { device: part.above, start: part.sector, ..event.clone() });
-                    }
+                    let start = part.sector;
+                    above.extend(start.map(|start| TraceEvent { device: part.above, start, ..event.clone() }));
                 });
                 if is_whole {
                     tell(&event)?;
