@@ -115,8 +115,9 @@ pub(crate) fn plan(
                     && files.needs[clone.files[0]] != Need::WholeDisk
                     && files.disks[clone.files[0]] == 0;
                 let placed = clone.files.iter().map(place).collect();
-                let name = files.names[clone.files[0]].rsplit('/').next().map_or(0, str::len);
-                let names = on_files.then(|| on::names(s, name)).flatten();
+                let name = |file: &usize| files.names[*file].rsplit('/').next().map_or(0, str::len);
+                let longest = clone.files.iter().map(name).max().unwrap_or(0);
+                let names = on_files.then(|| on::names(s, longest)).flatten();
                 let buffering = buffering(s, placed, counted.as_ref(), regions.pass, (on_files, names));
                 plan.notes.extend(no_depth(clone.job, clone.number));
                 plan.notes.extend(about_a_mapping(clone.job, clone.number));

@@ -422,6 +422,7 @@ impl Host {
         if core::mem::replace(&mut filing.obeys, true) {
             return;
         }
+        let mut has_room = false;
         while let Some(wish) = self.filing.as_mut().and_then(|filing| filing.fs.wish()) {
             match wish {
                 FsWish::Submit(bio) => self.submit_for_files(bio),
@@ -429,7 +430,10 @@ impl Host {
                     let submitter = self.agent(agent).submitter;
                     self.out.push(Wish::Waits(submitter));
                 }
-                FsWish::Clean(page) => self.mapping.clean(page, &mut self.memory),
+                FsWish::Clean(page) => {
+                    self.mapping.clean(page, &mut self.memory);
+                    has_room = true;
+                }
                 FsWish::Go(FLUSHER) | FsWish::Done(FLUSHER) => {
                     if let Some(filing) = &mut self.filing {
                         filing.flusher_sleeps = false;
@@ -469,6 +473,10 @@ impl Host {
             filing.obeys = false;
         }
         cut.into_iter().for_each(|number| self.end_io(now, number));
+        // What went home in another way is dirty no more.
+        if has_room {
+            self.memory.wake().into_iter().for_each(|waiter| self.go_on(now, waiter));
+        }
     }
 
     /// `unlink`: drops what need not be written, and removes the name when nothing of the file is under way.

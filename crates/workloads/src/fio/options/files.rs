@@ -117,13 +117,13 @@ pub(super) const OPTIONS: &[OptionEntry] = &[
         "unlink",
         &[],
         OptionKind::Bool(|s, yes| s.rare.unlink = yes),
-        "files that are written are removed at the end; changes nothing without a file system",
+        "files are removed at the end, also those that were only read; changes nothing without a file system",
     ),
     entry(
         "unlink_each_loop",
         &[],
         OptionKind::Bool(|s, yes| s.rare.unlink_each_loop = yes),
-        "and after each pass, so that the next one makes them anew",
+        "and, if they are written, after each pass, so that the next one makes them anew",
     ),
     entry(
         "fs",
