@@ -2,8 +2,8 @@
 //!
 //! A loop device over a file in memory (null_blk is a module that many kernels lack), fio on it, and the processor time
 //! of fio and of the kernel's workers per I/O: never the wall clock, so a busy machine disturbs little. Each load is
-//! repeated, and the minimum counts, since every disturbance adds. The cost of a scheduler is its difference from
-//! `none`. It needs root, fio and loop devices; anything missing is named. It changes only the loop device.
+//! repeated, and the minimum counts, since every disturbance adds; each cost has an interval from the repeats drawn
+//! again, and a wide one refuses the preset. The cost of a scheduler is its difference from `none`. It needs root, fio and loop devices; anything missing is named. It changes only the loop device.
 
 mod fit;
 mod load;
@@ -16,7 +16,7 @@ use anyhow::{Context, Result};
 use crate::Verdict;
 use crate::loop_device::LoopDevice;
 use crate::shell;
-use fit::{Fitted, SCHEDULERS, unsettled};
+use fit::{Estimated, SCHEDULERS};
 use load::{CALLS, LOADS, Measured};
 
 /// The file under the loop device \[bytes\].
@@ -68,29 +68,25 @@ pub fn run(repeats: u32, write: Option<&Path>) -> Result<Verdict> {
         println!("skipped: this kernel has no {lacking}");
         return Ok(Verdict::Good);
     }
-    let mut all: Vec<Measured> = Vec::new();
+    let mut all: Vec<Vec<Measured>> = Vec::new();
     for repeat in 1..=repeats {
-        for load in LOADS {
-            for scheduler in SCHEDULERS {
-                device.choose(scheduler)?;
-                let measured = load::measure(&device, &load, scheduler)?;
-                println!("{repeat}/{repeats} {measured}");
-                all.push(measured);
-            }
-        }
-        device.choose("none")?;
-        for load in CALLS {
-            let measured = load::measure(&device, &load, "none")?;
+        let scenes = LOADS.into_iter().flat_map(|load| SCHEDULERS.map(|scheduler| (load, scheduler)));
+        let mut these = Vec::new();
+        for (load, scheduler) in scenes.chain(CALLS.into_iter().map(|load| (load, "none"))) {
+            device.choose(scheduler)?;
+            let measured = load::measure(&device, &load, scheduler)?;
             println!("{repeat}/{repeats} {measured}");
-            all.push(measured);
+            these.push(measured);
         }
+        all.push(these);
     }
-    let preset = Fitted::of(&all)?.preset(&machine(), repeats);
+    let estimated = Estimated::of(&all)?;
+    let preset = estimated.preset(&machine());
     println!("\n{preset}");
-    let unsettled = unsettled(&all);
-    if !unsettled.is_empty() {
+    let wide = estimated.wide();
+    if !wide.is_empty() {
         println!("not measured with confidence (the machine is too busy, or --repeats too few):");
-        unsettled.iter().for_each(|line| println!("  {line}"));
+        wide.iter().for_each(|line| println!("  {line}"));
         return Ok(Verdict::Bad);
     }
     if let Some(path) = write {

@@ -114,8 +114,8 @@ enum Verb {
     /// Measure what an I/O costs the processors under each scheduler (needs root and fio; skipped by name elsewhere)
     #[cfg(target_os = "linux")]
     CpuCosts {
-        /// How often to run each load; the least counts
-        #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
+        /// How often to run each load; the least counts, and five are the fewest that have an interval
+        #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u32).range(5..=1000))]
         repeats: u32,
         /// Also write the preset to this file
         #[arg(long, value_name = "FILE")]
