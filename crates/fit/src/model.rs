@@ -31,7 +31,7 @@ pub enum Knowledge {
     ReadLink,
     /// `overhead.random_write` \[us\].
     WriteLink,
-    /// `stall.time`, after every 64 writes \[us\].
+    /// `stall.time`, for every 64 writes \[us\].
     Stall,
     /// `coalescing.time` \[us\].
     Coalescing,
@@ -121,6 +121,19 @@ pub enum ReadBesideProgram {
     Waits,
 }
 
+impl ReadBesideProgram {
+    /// Each.
+    pub const BOTH: [ReadBesideProgram; 2] = [ReadBesideProgram::Waits, ReadBesideProgram::Suspends];
+
+    /// The word of `interference.state`.
+    pub fn word(self) -> &'static str {
+        match self {
+            ReadBesideProgram::Suspends => "suspend",
+            ReadBesideProgram::Waits => "wait",
+        }
+    }
+}
+
 /// After so many writes a drive of this kind pauses: two consumer drives (docs/disks.md).
 const STALL_EVERY: u32 = 64;
 /// With fewer commands a controller that gathers completions does not: one RAID controller (docs/disks.md).
@@ -208,7 +221,8 @@ impl DriveModel {
         let between = writes.iter().filter(|(n, _)| *n > 1).map(|(n, f)| f.p50_us / f64::from(*n)).reduce(f64::min)?;
         let fastest = writes.iter().map(|(_, f)| f.iops).reduce(f64::max)?;
         let link = between.min(1e6 / fastest);
-        let stall = f64::from(STALL_EVERY) * (1e6 / fastest - link);
+        let deepest = writes.iter().max_by_key(|(n, _)| *n).map(|(_, f)| f.iops)?;
+        let stall = f64::from(STALL_EVERY) * 1e6 / deepest;
         let mut model = self.clone();
         model.set(Knowledge::WriteLink, link);
         model.set(Knowledge::Stall, stall);
@@ -414,7 +428,7 @@ power_loss = "lost"      # CLASS
             spread_is = self.label(Knowledge::Spread),
             program = us(self.value(Knowledge::Program, 500.0)),
             program_is = self.label(Knowledge::Program),
-            state = if self.beside_programs == Some(ReadBesideProgram::Waits) { "wait" } else { "suspend" },
+            state = self.beside_programs.unwrap_or(ReadBesideProgram::Suspends).word(),
             state_is = if self.beside_programs.is_some() { "FIT" } else { "CLASS" },
             times = times.join(", "),
         )
@@ -495,7 +509,7 @@ mod tests {
         let stalls = plain.with_stall(&grid, &used).unwrap();
         let all = stalls.with_coalescing(&grid, &used).unwrap();
         assert_eq!(all.get(Knowledge::Coalescing), Some(80.0));
-        assert!((all.get(Knowledge::Stall).unwrap() - 64.0 * (1e6 / 15_000.0 - 17.5)).abs() < 1.0);
+        assert!((all.get(Knowledge::Stall).unwrap() - 64.0 * 1e6 / 7_000.0).abs() < 1.0, "the rate of many in flight");
         let disk = all.disk().unwrap();
         assert!(disk.has_tails() && disk.middleware.coalescing.is_some());
         assert_eq!(all.at_limits(), []);
