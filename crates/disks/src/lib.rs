@@ -56,13 +56,14 @@ pub use ledger::{Activity, Ledger};
 pub use middleware::{CommandRecord, CommandTrace, Tracer};
 pub use spec::{
     AfterHit, Before, Begins, BufferSpec, CacheOrder, CapSpec, CapsSpec, CaseOverheads, CoalescingSpec, CollectionSpec,
-    CommandOverheads, CountsFrom, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec, DriveState, Duplex,
-    FaultAction, FaultSpec, Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec, HeadOrder, IDEAL,
-    Interference, InterferenceSpec, IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec, MapCacheSpec,
-    MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten, PageMapSpec, PageTimes,
-    Passing, PowerLoss, QueueOrder, RaidSpec, RareDelay, Rate, Reach, RebuildSpec, RetrySpec, SeekSpec, SixFigures,
-    SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, StallSpec, TailOf, TailsSpec, Turn, Validated, Watermark, Watermarks,
-    WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec, builtin, class, fitted_in, iocost_models, load, load_changed,
-    parse, preset_descriptions, preset_names, preset_of, presets, standing_names, stands_for,
+    CommandOverheads, ControllerCacheSpec, CountsFrom, DelaySpec, Delivered, DestageSpec, DiskError, DiskSpec,
+    DriveState, Duplex, FaultAction, FaultSpec, Fit, FixedCost, FixedSpec, FlashSpec, FlushMode, GeometrySpec, HddSpec,
+    HeadOrder, IDEAL, Interference, InterferenceSpec, IocostModel, LayoutSpec, Level, LookAheadRules, LookAheadSpec,
+    MapCacheSpec, MapSpec, MiddlewareSpec, MirrorReads, Model, NcqSpec, NullSpec, OverheadSpec, Overwritten,
+    PageMapSpec, PageTimes, Passing, PowerLoss, PowerSpec, QueueOrder, RaidSpec, RareDelay, Rate, Reach, RebuildSpec,
+    RetrySpec, SeekSpec, SixFigures, SlcSpec, SlcWhenFull, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec, StallSpec,
+    TailOf, TailsSpec, Turn, Validated, Watermark, Watermarks, WriteCacheSpec, WrittenData, ZoneSpec, ZonesSpec,
+    builtin, class, fitted_in, iocost_models, load, load_changed, parse, preset_descriptions, preset_names, preset_of,
+    presets, standing_names, stands_for,
 };
 pub use stint::{Stint, StintWork};

@@ -9,7 +9,7 @@ use crate::{Disk, Finished, Stint, StintWork};
 
 /// What a member's command is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// A command of the array.
     Job(u32),
     /// Pages of the stripe cache.
@@ -26,8 +26,8 @@ struct MemberCommand {
 }
 
 /// One disk. Commands that it does not accept wait here in order of arrival.
-pub(super) struct Member {
-    pub(super) disk: Box<dyn Disk>,
+pub(crate) struct Member {
+    pub(crate) disk: Box<dyn Disk>,
     /// By the disk's request index: what it is for, and the array's request whose time it is.
     sent: Vec<Option<(Owner, RequestId)>>,
     free: Vec<u32>,
@@ -41,7 +41,7 @@ pub(super) struct Member {
 }
 
 impl Member {
-    pub(super) fn new(disk: Box<dyn Disk>) -> Member {
+    pub(crate) fn new(disk: Box<dyn Disk>) -> Member {
         let depth = disk.facts().depth;
         let free = (0..depth).rev().collect();
         let (sent, waiting) = (vec![None; depth as usize], VecDeque::new());
@@ -64,7 +64,7 @@ impl Member {
     }
 
     /// Sends a command, or keeps it until there is room.
-    pub(super) fn send(&mut self, now: Instant, owner: Owner, command: Command) {
+    pub(crate) fn send(&mut self, now: Instant, owner: Owner, command: Command) {
         match self.free.pop() {
             Some(slot) => self.start(now, slot, MemberCommand { owner, command }),
             None => self.waiting.push_back(MemberCommand { owner, command }),
@@ -78,7 +78,7 @@ impl Member {
     }
 
     /// Records its work from now on.
-    pub(super) fn watch(&mut self) {
+    pub(crate) fn watch(&mut self) {
         self.disk.watch();
         self.stints.get_or_insert_default();
     }
@@ -90,7 +90,7 @@ impl Member {
     }
 
     /// Moves its work to `to`; its parts are counted from `first`.
-    pub(super) fn stints(&mut self, first: u32, to: &mut Vec<Stint>) {
+    pub(crate) fn stints(&mut self, first: u32, to: &mut Vec<Stint>) {
         self.is_told = false;
         let Some(stints) = &mut self.stints else { return };
         to.extend(stints.drain(..).map(|stint| Stint { part: first + stint.part, ..stint }));
@@ -112,7 +112,7 @@ impl Member {
     }
 
     /// A completion by `now`, and what it belongs to.
-    pub(super) fn finish(&mut self, now: Instant) -> Option<(Owner, Finished)> {
+    pub(crate) fn finish(&mut self, now: Instant) -> Option<(Owner, Finished)> {
         let finished = self.disk.finish(now);
         self.translate();
         let finished = finished?;

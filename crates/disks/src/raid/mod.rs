@@ -32,7 +32,7 @@ mod stripes;
 
 use batch::PageBatch;
 use layout::Layout;
-use member::{Member, Owner};
+pub(crate) use member::{Member, Owner};
 use parity::MemberPiece;
 use rebuild::Rebuild;
 use stripes::{DueEntry, Stripes};

@@ -31,6 +31,12 @@ impl DiskSpec {
         });
         // With a window of one, everything that came before.
         let alone = around.window.map_or(alone, |window| times(alone, u64::from(self.depth().div_ceil(window)) + 1));
+        let wake = around.power.map_or(Span::ZERO, |power| power.wake);
+        let alone = alone + wake;
+        let alone = around.controller_cache.map_or(alone, |cache| {
+            // Whatever is held is written first, in the worst case one sector at a time.
+            times(alone, cache.size_sectors + u64::from(self.depth()) + 1) + cache.time
+        });
         alone + caps + delay + coalescing + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
     }
 }
@@ -113,7 +119,10 @@ impl SsdSpec {
         // A page of the map may have to be read first.
         let sensings = if self.tails.map_cache.is_some() { 2 } else { 1 };
         let reads = (sensing + suspending) * (u64::from(self.interference.patience) + 1) * sensings;
+        // A full cache of one-bit cells is emptied first.
+        let folding = self.slc.map_or(Span::ZERO, |slc| slc.program + self.flash.read);
         let page = self.tails.longest_program(self.flash.program)
+            + folding
             + collecting
             + mapping
             + reads

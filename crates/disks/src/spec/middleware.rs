@@ -16,8 +16,12 @@ pub struct MiddlewareSpec {
     pub delay: Option<DelaySpec>,
     /// `[coalescing]`: the controller gathers completions before it interrupts the host.
     pub coalescing: Option<CoalescingSpec>,
+    /// `[power]`: the drive sleeps.
+    pub power: Option<PowerSpec>,
     /// `[window]`: how many commands are inside at a time; `None` for all.
     pub window: Option<u32>,
+    /// `[controller_cache]`: writes end in a controller's memory.
+    pub controller_cache: Option<ControllerCacheSpec>,
     /// `[caps]`: at most this much per second.
     pub caps: Option<CapsSpec>,
     /// `[tracer]`: how many of the last commands are kept for the driver to read.
@@ -95,6 +99,26 @@ pub struct CoalescingSpec {
     pub time: Span,
 }
 
+/// Sleep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PowerSpec {
+    /// After so long without a command it sleeps.
+    pub idle: Span,
+    /// It takes so long to wake.
+    pub wake: Span,
+}
+
+/// A controller's memory, which a battery keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ControllerCacheSpec {
+    /// Room for what is not written yet \[512-byte sectors\].
+    pub size_sectors: u64,
+    /// What a write into it takes, and a read from it.
+    pub time: Span,
+    /// So many commands of it are with the disk behind at a time; at least 1.
+    pub at_once: u32,
+}
+
 /// How much may be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapsSpec {
@@ -126,6 +150,19 @@ pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, Complaint> {
         coalescing: switched(top, "coalescing", &["state", "from", "most", "time"], coalescing)?,
         window: switched(top, "window", &["state", "commands"], |section| {
             section.count_within("commands", 1..=65_536)
+        })?,
+        power: switched(top, "power", &["state", "idle", "wake"], |section| {
+            Ok(PowerSpec {
+                idle: section.span("idle", Span::ZERO..=Span::from_secs(3600))?.value,
+                wake: section.span("wake", Span::ZERO..=Span::from_secs(60))?.value,
+            })
+        })?,
+        controller_cache: switched(top, "controller_cache", &["state", "size", "time", "at_once"], |section| {
+            Ok(ControllerCacheSpec {
+                size_sectors: section.sectors("size", 8..=134_217_728)?.value,
+                time: section.span("time", Span::ZERO..=Span::from_ms(100))?.value,
+                at_once: section.count_within("at_once", 1..=65_536)?,
+            })
         })?,
         caps: top.section("caps", CAPS)?.map(|section| caps(&section)).transpose()?,
         tracer: match top.section("tracer", &["keep"])? {

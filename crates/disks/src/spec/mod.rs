@@ -16,7 +16,7 @@ use blksched_text::{nearest, path_of_name, utf8};
 
 use crate::fixed::Fixed;
 use crate::hdd::Hdd;
-use crate::middleware::{Caps, Coalescing, CommandWindow, Delay, Faults, Tracer};
+use crate::middleware::{Caps, Coalescing, CommandWindow, ControllerCache, Delay, Faults, Power, Tracer};
 use crate::null::Null;
 use crate::raid::Raid;
 use crate::sheet::Published;
@@ -58,7 +58,10 @@ pub use layout::{HeadOrder, LayoutSpec, ZoneSpec};
 pub use look_ahead_rules::{
     AfterHit, Begins, CountsFrom, Delivered, LookAheadRules, Overwritten, Passing, Reach, WrittenData,
 };
-pub use middleware::{CapSpec, CapsSpec, CoalescingSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec, RareDelay};
+pub use middleware::{
+    CapSpec, CapsSpec, CoalescingSpec, ControllerCacheSpec, DelaySpec, FaultAction, FaultSpec, MiddlewareSpec,
+    PowerSpec, RareDelay,
+};
 use other::OtherFile;
 pub use overhead::{CaseOverheads, CommandOverheads, Watermark, Watermarks};
 pub use raid::{Level, MirrorReads, RaidSpec, RebuildSpec};
@@ -67,15 +70,15 @@ pub use ssd::{
     Before, BufferSpec, CollectionSpec, Duplex, FlashSpec, Interference, InterferenceSpec, MapSpec, PageMapSpec,
     PowerLoss, SsdInterfaceSpec, SsdOverheadSpec, SsdSpec,
 };
-pub use tails::{DriveState, MapCacheSpec, PageTimes, RetrySpec, StallSpec, TailsSpec};
+pub use tails::{DriveState, MapCacheSpec, PageTimes, RetrySpec, SlcSpec, SlcWhenFull, StallSpec, TailsSpec};
 pub use units::{Rate, Turn};
 
 /// The keys at the top of a disk's file: those of its kind, together with the common ones.
 macro_rules! keys {
     ($($own:literal),* $(,)?) => {
         &[
-            "kind", "description", "attached", $($own,)* "fault", "delay", "coalescing", "window", "caps", "tracer",
-            "published", "validated", "fit",
+            "kind", "description", "attached", $($own,)* "fault", "power", "window", "controller_cache",
+            "caps", "coalescing", "delay", "tracer", "published", "validated", "fit",
         ]
     };
 }
@@ -139,12 +142,19 @@ impl DiskSpec {
             Model::Ssd(spec) => Box::new(Ssd::new(spec, seed)),
             Model::Raid(spec) => Box::new(Raid::new(spec, seed)),
         };
-        let MiddlewareSpec { faults, delay, coalescing, window, caps, tracer } = &self.middleware;
+        let MiddlewareSpec { faults, power, window, controller_cache, caps, coalescing, delay, tracer } =
+            &self.middleware;
         if !faults.is_empty() {
             disk = Box::new(Faults::new(disk, faults));
         }
+        if let Some(power) = power {
+            disk = Box::new(Power::new(disk, power));
+        }
         if let Some(commands) = window {
             disk = Box::new(CommandWindow::new(disk, *commands));
+        }
+        if let Some(cache) = controller_cache {
+            disk = Box::new(ControllerCache::new(disk, cache));
         }
         if let Some(caps) = caps {
             disk = Box::new(Caps::new(disk, caps));
@@ -196,8 +206,8 @@ impl DiskSpec {
     }
 
     /// The same disk without what varies: every page takes `flash.read`, nothing is read again, the whole map is in
-    /// memory, writes do not stall, the host's path has no jitter and no coalesced interrupts; for an array, in every
-    /// member. Collection, interference and platters still vary.
+    /// memory, writes do not stall, nothing sleeps, the host's path has no jitter and no coalesced interrupts; for an
+    /// array, in every member. Collection, interference and platters still vary.
     #[must_use]
     pub fn without_tails(mut self) -> DiskSpec {
         match &mut self.model {
@@ -210,7 +220,7 @@ impl DiskSpec {
             }
             Model::Null(_) | Model::Fixed(_) | Model::Hdd(_) => {}
         }
-        self.middleware.coalescing = None;
+        (self.middleware.coalescing, self.middleware.power) = (None, None);
         if let Some(delay) = &mut self.middleware.delay {
             (delay.jitter, delay.rare) = (Span::ZERO, None);
         }

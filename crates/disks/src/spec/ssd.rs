@@ -5,7 +5,7 @@ use blksched_text::document::{Complaint, Section};
 
 use super::keys;
 use super::reader::Quantities as _;
-use super::tails::{self, DriveState, FlashTimes, TailsSpec};
+use super::tails::{self, DriveState, FlashTimes, SlcSpec, TailsSpec};
 use super::units::Rate;
 
 /// A disk of flash. Every optional part can be left out, and every number changed.
@@ -31,6 +31,8 @@ pub struct SsdSpec {
     pub collection: Option<CollectionSpec>,
     /// The same with a map of pages, instead of `collection`.
     pub page_map: Option<PageMapSpec>,
+    /// Cells of one bit, in front of the others; `None` without.
+    pub slc: Option<SlcSpec>,
     /// What varies.
     pub tails: TailsSpec,
     /// What it went through before the run; `None` if the file does not say, and then `collection` alone decides.
@@ -199,6 +201,7 @@ pub(super) const KEYS: &[&str] = keys![
     "retry",
     "map_cache",
     "stall",
+    "slc",
     "state",
 ];
 
@@ -217,6 +220,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
     if let Some(state) = state {
         begin(state, &mut collection, &mut page_map);
     }
+    let times = FlashTimes { read: flash.read, program: flash.program };
     Ok(SsdSpec {
         capacity_sectors,
         max_sectors: super::max_command(top)?,
@@ -228,7 +232,8 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
         collection,
         page_map,
-        tails: tails::read(top, FlashTimes { read: flash.read, program: flash.program })?,
+        slc: tails::slc(top, (times, capacity_sectors), state)?,
+        tails: tails::read(top, times)?,
         state,
     })
 }

@@ -15,7 +15,7 @@ pub struct TailsSpec {
     pub retry: Option<RetrySpec>,
     /// `[map_cache]`: a part of the map is in memory, the rest in flash.
     pub map_cache: Option<MapCacheSpec>,
-    /// `[stall]`: the drive pauses after so many writes.
+    /// `[stall]`: the drive programs so many writes at once.
     pub stall: Option<StallSpec>,
 }
 
@@ -96,13 +96,37 @@ pub struct MapCacheSpec {
     pub segment_sectors: u64,
 }
 
-/// A regular pause.
+/// Writes that are programmed in groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StallSpec {
-    /// After so many writes; at least 1.
+    /// So many writes are a group; at least 1.
     pub every: u32,
-    /// No write is taken for this long.
+    /// Programming one takes this long; meanwhile another is gathered, and then no write is taken.
     pub time: Span,
+}
+
+/// Cells that take one bit each, and are emptied into the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SlcSpec {
+    /// What they hold, of all dies \[512-byte sectors\].
+    pub size_sectors: u64,
+    /// Programming there.
+    pub program: Span,
+    /// A die that has programmed nothing for so long begins to empty its part.
+    pub idle: Span,
+    /// What is done with a write that finds no room.
+    pub when_full: SlcWhenFull,
+    /// Whether they are full at the start: where the file's `state` is `steady`.
+    pub is_full: bool,
+}
+
+/// What is done with a write that finds no room in the cells of one bit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SlcWhenFull {
+    /// It goes to the cells of several bits.
+    Direct,
+    /// As much as it needs is moved there first.
+    Fold,
 }
 
 /// What a drive went through before the run.
@@ -173,6 +197,35 @@ fn pages(section: &Section<'_>, usual: FlashTimes) -> Result<PageTimes, Complain
 
 fn few(section: &Section<'_>, key: &str, count: usize) -> Complaint {
     section.complain(&section.at_key(key), format!("{count} times: expected one for each page of a cell, 2 to 4"))
+}
+
+const SLC: &[&str] = &["state", "size", "program", "idle", "when_full"];
+
+/// `[slc]`; a drive that has just been overwritten again and again has it full.
+pub(super) fn slc(
+    top: &Section<'_>,
+    (usual, capacity): (FlashTimes, u64),
+    state: Option<DriveState>,
+) -> Result<Option<SlcSpec>, Complaint> {
+    switched(top, "slc", SLC, |section| {
+        let size = section.capacity("size")?;
+        if size > capacity {
+            let problem = "`size` is more than the drive's `capacity`".to_owned();
+            return Err(section.complain(&section.at_key("size"), problem));
+        }
+        let program = section.span("program", Span::ZERO..=LONGEST_PROGRAM)?;
+        if program.value > usual.program {
+            let problem = format!("`program` is longer than `flash.program` ({})", usual.program);
+            return Err(section.complain(&program.at, problem));
+        }
+        Ok(SlcSpec {
+            size_sectors: size,
+            program: program.value,
+            idle: section.span("idle", Span::ZERO..=Span::from_secs(3600))?.value,
+            when_full: section.word("when_full", &[("direct", SlcWhenFull::Direct), ("fold", SlcWhenFull::Fold)])?,
+            is_full: state == Some(DriveState::Steady),
+        })
+    })
 }
 
 /// A list of times, between which lies the time that holds when this is off.

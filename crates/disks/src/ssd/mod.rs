@@ -4,8 +4,8 @@
 //! decides which operation goes first, [`collection`] makes writes slow when free blocks have run out, [`page_map`]
 //! does so with a map of pages, [`buffer`] keeps data that is not programmed yet, [`wire`] carries data to and from the
 //! host, [`lane`] is anything that serves one at a time. What varies: [`senses`] says how
-//! long a page is read, [`programs`] how long a program takes, [`map_cache`] which part of the map is in memory,
-//! [`stall`] when writes pause. [`on_way`] is a command in progress. This file only moves commands between them.
+//! long a page is read, [`programs`] how long a program takes, [`slc`] which one goes to cells of one bit,
+//! [`map_cache`] which part of the map is in memory, [`stall`] when writes pause. [`on_way`] is a command in progress. This file only moves commands between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
@@ -36,6 +36,7 @@ mod on_way;
 mod page_map;
 mod programs;
 mod senses;
+mod slc;
 mod stall;
 #[cfg(test)]
 pub(crate) mod tests_support;
@@ -52,6 +53,7 @@ use on_way::{BACKGROUND, OnWay, SsdEvent, SsdWork, WriteManner};
 use page_map::PageMap;
 use programs::Programs;
 use senses::Senses;
+use slc::Slc;
 use stall::Stall;
 use wire::{Wire, WirePace};
 
@@ -69,6 +71,7 @@ pub(crate) struct Ssd {
     seed: u64,
     senses: Senses,
     programs: Programs,
+    slc: Option<Slc>,
     map_cache: Option<MapCache>,
     stall: Option<Stall>,
     buffer: Option<Buffer>,
@@ -114,6 +117,7 @@ impl Ssd {
             seed,
             senses: Senses::new(spec.flash.read, spec.tails, spec.flash.page_sectors, seed),
             programs: Programs::new(spec.flash.program, program_times(spec), layout.dies(), seed),
+            slc: spec.slc.map(|slc| Slc::new(&slc, &spec.flash)),
             map_cache: spec.tails.map_cache.as_ref().map(MapCache::new),
             stall: spec.tails.stall.map(Stall::new),
             buffer,
@@ -288,7 +292,9 @@ impl Ssd {
         let across = self.bus.time_of(sectors);
         let (begin, path) = self.channels[self.layout.channel(index)].occupy(at, across, path);
         let collect = self.collect(index, sectors, first.manner);
-        let busy = across + self.programs.time(index) + collect;
+        let usual = self.programs.time(index);
+        let program = self.slc.as_mut().map_or(usual, |slc| slc.time(index, begin, sectors, usual));
+        let busy = across + program + collect;
         let end = begin + busy;
         self.dies[index as usize].begin(end, path);
         self.charge_program(index, begin, busy, sectors);

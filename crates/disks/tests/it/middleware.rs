@@ -4,8 +4,8 @@ use crate::support::*;
 use blksched::author::RequestId;
 use blksched::{Command, Instant, Op, Sector, Span, SubmitterId};
 use blksched_disks::{
-    CommandOutcome, DelaySpec, Disk, DiskSpec, FaultAction, FaultSpec, IoError, MiddlewareSpec, Tracer, load, parse,
-    presets,
+    CommandOutcome, ControllerCacheSpec, DelaySpec, Disk, DiskSpec, FaultAction, FaultSpec, Finished, IoError,
+    MiddlewareSpec, PowerSpec, Tracer, load, load_changed, parse, presets,
 };
 
 const FIXED: &str = include_str!("../../presets/fixed.toml");
@@ -116,6 +116,88 @@ fn a_window_lets_so_many_commands_in_and_the_others_wait_in_order_of_arrival() {
 }
 
 #[test]
+fn a_disk_that_was_idle_for_long_wakes_first_and_what_comes_meanwhile_waits_too() {
+    let (idle, wake) = (Span::from_ms(50), Span::from_ms(4));
+    let asleep = around("fixed", MiddlewareSpec { power: Some(PowerSpec { idle, wake }), ..MiddlewareSpec::default() });
+    let service = run(&load("fixed").unwrap(), 1, 1, [read(0, 8)]).ended.since(Instant::ZERO);
+    // Waits so long between the commands; answers what each takes.
+    let after = |pause: Span, together: u32| -> Vec<Span> {
+        let (mut disk, mut now, mut took) = (asleep.build(1), Instant::ZERO, Vec::new());
+        for _ in 0..3 {
+            (0..together).for_each(|rq| disk.start(now, numbered(rq, read(0, 8))));
+            let ends: Vec<Finished> = (0..together).map(|_| next_completion(&mut *disk)).collect();
+            took.push(ends[0].at.since(now));
+            now = ends[together as usize - 1].at + pause;
+        }
+        took
+    };
+    assert_eq!(after(idle, 1), [service; 3], "at the limit it is awake");
+    let slept = service + wake;
+    assert_eq!(after(idle + Span::from_us(1), 1), [service, slept, slept]);
+    assert_eq!(after(idle + Span::from_us(1), 2), [service, slept, slept], "both wait, and are served in order");
+    assert!(asleep.has_tails() && asleep.clone().without_tails().middleware.power.is_none());
+}
+
+/// A controller with room for so many writes of 4 KiB, one of which it writes at a time, before a slow disk.
+fn cached(writes: u64) -> DiskSpec {
+    let cache = ControllerCacheSpec { size_sectors: writes * 8, time: Span::from_us(2), at_once: 1 };
+    DiskSpec { middleware: MiddlewareSpec { controller_cache: Some(cache), ..MiddlewareSpec::default() }, ..slow() }
+}
+
+fn slow() -> DiskSpec {
+    load_changed("fixed", &[("service".to_owned(), "3ms".to_owned()), ("channels".to_owned(), "1".to_owned())]).unwrap()
+}
+
+#[test]
+fn writes_end_in_the_controllers_memory_until_it_is_full_and_reads_of_it_there() {
+    let (fast, slow) = (Span::from_us(2), run(&self::slow(), 1, 1, [write(0, 8)]).ended.since(Instant::ZERO));
+    assert!(slow > fast * 10);
+    let times = |room, commands: &[Command]| -> Vec<Span> {
+        run(&cached(room), 1, 1, commands.iter().copied()).latencies().collect()
+    };
+    let burst: Vec<Command> = (0..6).map(|n| write(n * 80, 8)).collect();
+    assert_eq!(times(6, &burst), [fast; 6]);
+    let full = times(4, &burst);
+    assert_eq!(full[..4], [fast; 4]);
+    // The fifth waits for the first to be written, the sixth for the second.
+    assert_eq!(full[4..], [slow - fast * 3, slow]);
+    assert_eq!(times(4, &[write(0, 8), read(0, 8), read(2, 4)]), [fast; 3], "held, and a part of it");
+    assert!(times(4, &[write(8, 8), read(4, 8)])[1] > fast * 10, "a half of it is elsewhere");
+    assert_eq!(times(4, &[write(0, 8), flush()])[1], fast, "its battery keeps what it holds");
+    assert!(times(4, &[write(0, 40)])[0] > fast * 10, "more than its memory");
+    assert_eq!(times(5, &[write(0, 40)]), [fast]);
+    let facts = cached(4).build(1).facts();
+    assert!(!facts.volatile_cache && facts.depth == self::slow().build(1).facts().depth);
+}
+
+#[test]
+fn a_controllers_memory_and_sleep_lose_nothing_and_end_within_the_stated_time() {
+    for (case, preset) in (1..=8).flat_map(|case| ["fixed", "sata-ssd-ideal", "hdd-7200-ideal"].map(|of| (case, of))) {
+        let mut random = Random(case * 0x9e37_79b9);
+        let cache = ControllerCacheSpec {
+            size_sectors: 8 << random.below(8),
+            time: Span::from_us(random.below(50)),
+            at_once: 1 + random.below(4) as u32,
+        };
+        let power = PowerSpec { idle: Span::from_ms(random.below(20)), wake: Span::from_ms(random.below(5)) };
+        let layers = MiddlewareSpec { controller_cache: Some(cache), power: Some(power), ..MiddlewareSpec::default() };
+        let spec = around(preset, layers);
+        check_conservation(&spec, case, 400, &mut random, |random| {
+            let (start, sectors) = (random.below(3_000), 1 + random.below(64) as u32);
+            any_command(start, sectors, random)
+        });
+        let commands = (0..500).map(|n| if n % 3 == 0 { read(n * 800, 8) } else { write(n * 800, 8) });
+        let longest = run(&spec, 1, 16, commands).latencies().max().unwrap();
+        assert!(longest <= spec.longest(Op::Write, 8), "{preset}: {longest}");
+    }
+    // What lies beyond the end is refused by the disk behind.
+    let mut disk = cached(4).build(1);
+    let end = disk.facts().sectors;
+    disk.start(Instant::ZERO, numbered(0, write(end - 4, 8)));
+    assert!(matches!(next_completion(&mut *disk).outcome, CommandOutcome::Failed(_)));
+}
+
+#[test]
 fn it_is_read_from_the_tables_of_any_disk() {
     let text = format!(
         "{FIXED}\n[[fault]]\naction = \"fail\"\nafter = \"3s\"\nop = \"read\"\nnth = 100\ntimes = 2\n\
@@ -129,6 +211,18 @@ fn it_is_read_from_the_tables_of_any_disk() {
     let expected =
         MiddlewareSpec { faults: vec![fail, slow], delay: Some(delay), tracer: Some(64), ..MiddlewareSpec::default() };
     assert_eq!(parse("x", &text).unwrap().middleware, expected);
+    let text = format!(
+        "{FIXED}\n[power]\nstate = \"on\"\nidle = \"100ms\"\nwake = \"5ms\"\n\
+         [controller_cache]\nstate = \"on\"\nsize = \"1GiB\"\ntime = \"20us\"\nat_once = 16\n"
+    );
+    let read = |text: &str| parse("x", text).map(|spec| spec.middleware).map_err(|error| error.to_string());
+    let power = PowerSpec { idle: Span::from_ms(100), wake: Span::from_ms(5) };
+    let cache = ControllerCacheSpec { size_sectors: 2 << 20, time: Span::from_us(20), at_once: 16 };
+    let both = MiddlewareSpec { power: Some(power), controller_cache: Some(cache), ..MiddlewareSpec::default() };
+    assert_eq!(read(&text).unwrap(), both);
+    assert_eq!(read(&text.replace("\"on\"", "\"off\"")).unwrap(), MiddlewareSpec::default());
+    assert!(read(&text.replace("at_once = 16", "at_once = 0")).unwrap_err().contains("a whole number from 1"));
+    assert!(read(&text.replace("wake", "wakes")).unwrap_err().contains("did you mean `wake`?"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::support::*;
 use blksched::{Command, Instant, Op, Span, SubmitterId};
 use blksched_disks::{
     Before, Chance, CollectionSpec, DiskSpec, Duplex, Finished, Interference, InterferenceSpec, MapCacheSpec,
-    PageMapSpec, PageTimes, PowerLoss, Rate, RetrySpec, SsdSpec, StallSpec, TailsSpec, presets,
+    PageMapSpec, PageTimes, PowerLoss, Rate, RetrySpec, SlcSpec, SlcWhenFull, SsdSpec, StallSpec, TailsSpec, presets,
 };
 
 /// Neither buffer nor collection, one channel and die, and a wire with negligible cost.
@@ -324,6 +324,9 @@ fn switch_at_random(ssd: &mut SsdSpec, random: &mut Random) {
         map_cache: pick(random, &[None, Some(MapCacheSpec { covers_sectors: 1_024, segment_sectors: 64 })]),
         stall: pick(random, &[None, Some(StallSpec { every: 7, time: Span::from_ms(1) })]),
     };
+    let (when_full, program) = (pick(random, &[SlcWhenFull::Direct, SlcWhenFull::Fold]), Span::from_us(90));
+    let (is_full, idle) = (random.below(2) == 0, Span::from_us(random.below(2_000)));
+    ssd.slc = pick(random, &[None, Some(SlcSpec { size_sectors: 4_096, program, idle, when_full, is_full })]);
     ssd.interference.pulse = pick(random, &[Span::ZERO, Span::from_us(70)]);
     if ssd.page_map.is_some() {
         // Small, so that blocks are reclaimed.

@@ -4,7 +4,7 @@ use crate::support::*;
 use blksched::{Instant, Op, Span};
 use blksched_disks::{
     Before, Chance, CoalescingSpec, DelaySpec, DiskSpec, DriveState, MapCacheSpec, MiddlewareSpec, PageTimes,
-    RareDelay, RetrySpec, StallSpec, TailsSpec, load, load_changed, parse,
+    RareDelay, RetrySpec, SlcSpec, SlcWhenFull, StallSpec, TailsSpec, load, load_changed, parse,
 };
 
 const US: fn(u64) -> Span = Span::from_us;
@@ -56,15 +56,19 @@ fn a_read_whose_map_is_not_in_memory_takes_one_page_more() {
 }
 
 #[test]
-fn every_64_writes_one_waits_and_a_read_does_not() {
+fn writes_wait_while_two_groups_of_64_are_full_and_reads_do_not() {
     let stall = Some(StallSpec { every: 64, time: Span::from_ms(8) });
     let spec = with_tails(TailsSpec { stall, ..TailsSpec::default() });
-    let slow = |run: Run| run.latencies().filter(|&time| time > Span::from_ms(7)).count();
-    assert_eq!(slow(run(&spec, 1, 1, (0..640).map(|n| write(n * 800, 8)))), 9, "the tenth is met by nobody");
-    assert_eq!(slow(run(&spec, 1, 4, (0..640).map(|n| write(n * 800, 8)))), 36, "four wait each time");
-    let beside = (0..640).map(|n| if n % 2 == 0 { write(n * 800, 8) } else { read(n * 7_919, 8) });
-    let run = run(&spec, 1, 1, beside);
-    assert!(run.done.iter().filter(|(started, done)| done.at.since(*started) > Span::from_ms(7)).count() == 4);
+    let slow = |run: &Run| run.latencies().filter(|&time| time > Span::from_ms(4)).count();
+    let writes = |depth| run(&spec, 1, depth, (0..640).map(|n| write(n * 800, 8)));
+    // The first is programmed while the second is gathered, and the tenth's end is met by nobody.
+    assert_eq!((slow(&writes(1)), slow(&writes(4))), (8, 32), "the one that waits, and four");
+    let beside = run(&spec, 1, 2, (0..640).map(|n| if n < 320 { write(n * 800, 8) } else { read(n * 7_919, 8) }));
+    assert_eq!(slow(&beside), 6, "five groups: two in flight wait three times, and no read");
+    // Slower than they are programmed, none waits: 64 pairs take longer than 8 ms.
+    let slower = run(&spec, 1, 1, (0..1_280).map(|n| if n % 2 == 0 { write(n * 800, 8) } else { read(n * 7_919, 8) }));
+    let per_group = slower.ended.since(Instant::ZERO) / 10;
+    assert!(per_group > Span::from_ms(8) && slow(&slower) == 0, "{per_group}");
 }
 
 #[test]
@@ -151,6 +155,9 @@ fn everything(preset: &str) -> DiskSpec {
             map_cache: Some(MapCacheSpec { covers_sectors: 1 << 21, segment_sectors: 8_192 }),
             stall: Some(StallSpec { every: 64, time: Span::from_ms(8) }),
         };
+        let fold = SlcWhenFull::Fold;
+        ssd.slc =
+            Some(SlcSpec { size_sectors: 1 << 14, program: US(200), idle: US(900), when_full: fold, is_full: false });
         ssd.interference.pulse = US(90);
         ssd.overhead.interval = ssd.overhead.command * 2;
     });
@@ -199,6 +206,51 @@ fn the_state_at_the_start_decides_what_the_first_writes_find() {
     let aged = include_str!("../../presets/nvme-ssd-aged.toml").replacen("kind =", "state = \"fresh\"\nkind =", 1);
     let Some(map) = ssd(&parse("my.toml", &aged).unwrap()).page_map else { panic!("a map") };
     assert_eq!(map.before, Before::Empty, "the state goes before the table's own `before`");
+}
+
+#[test]
+fn a_burst_into_cells_of_one_bit_is_fast_and_a_stream_is_not() {
+    let slc = |is_full, when_full| {
+        changed_ssd("sata-ssd-ideal", |ssd| {
+            (ssd.buffer, ssd.collection) = (None, None);
+            let program = ssd.flash.program;
+            ssd.flash.program = program * 10;
+            ssd.slc = Some(SlcSpec { size_sectors: 1 << 17, program, idle: Span::from_ms(1), when_full, is_full });
+        })
+    };
+    // So slow that the link does not matter.
+    let usual = changed_ssd("sata-ssd-ideal", |ssd| {
+        (ssd.buffer, ssd.collection, ssd.flash.program) = (None, None, ssd.flash.program * 10);
+    });
+    let rate =
+        |spec: &DiskSpec, sectors: u64| run(spec, 1, 31, (0..sectors / 64).map(|n| write(n * 64, 64))).per_second();
+    let (burst, full) = (slc(false, SlcWhenFull::Direct), slc(true, SlcWhenFull::Direct));
+    let (folds, plain) = (slc(true, SlcWhenFull::Fold), rate(&usual, 1 << 16));
+    println!("{plain}: {} {} {}", rate(&burst, 1 << 16), rate(&full, 1 << 16), rate(&folds, 1 << 16));
+    assert!(rate(&burst, 1 << 16) > 2.0 * plain);
+    assert!((rate(&full, 1 << 16) - plain).abs() < 0.01 * plain);
+    assert!(rate(&folds, 1 << 16) < 0.95 * plain, "each program is preceded by a move");
+    let stream = rate(&burst, 1 << 20);
+    assert!(stream > plain && stream < 1.4 * plain, "an eighth of it is fast: {stream}, {plain}");
+    assert!(load("nvme-ssd-ideal").unwrap().ssd_mut().unwrap().slc.is_none());
+}
+
+#[test]
+fn cells_of_one_bit_are_read_from_their_table() {
+    let table = "[slc]\nstate = \"on\"\nsize = \"40GB\"\nprogram = \"100us\"\nidle = \"2s\"\n";
+    let read = |when: &str| read_with(&format!("{table}when_full = \"{when}\"")).map(|spec| ssd(&spec).slc.unwrap());
+    let slc = read("direct").unwrap();
+    assert_eq!((slc.size_sectors, slc.program, slc.is_full), (40_000_000_000 / 512, US(100), false));
+    assert_eq!(read("fold").unwrap().when_full, SlcWhenFull::Fold);
+    assert!(read("folds").unwrap_err().contains("did you mean `fold`?"));
+    let wrong = |from: &str, to: &str| {
+        read_with(&format!("{table}when_full = \"fold\"").replace(from, to)).map(|_| ()).unwrap_err()
+    };
+    assert!(wrong("40GB", "40TB").contains("`size` is more than the drive's `capacity`"));
+    assert!(wrong("100us", "90ms").contains("`program` is longer than `flash.program`"));
+    let text = format!("{}\n{table}when_full = \"fold\"", include_str!("../../presets/sata-ssd-ideal.toml"));
+    let steady = text.replacen("kind =", "state = \"steady\"\nkind =", 1);
+    assert!(ssd(&parse("my.toml", &steady).unwrap()).slc.unwrap().is_full, "who has just overwritten it all filled it");
 }
 
 fn read_with(tables: &str) -> Result<DiskSpec, String> {
