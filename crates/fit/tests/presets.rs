@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use blksched::{Catalogue, Dir, Span};
 use blksched_disks::load;
+use blksched_fit::matrix::{self, MatrixBounds, MatrixChoice, MatrixEffort, MatrixJudgement, MatrixPlace};
 use blksched_fit::{CellChoice, FigureBounds, GridJudgement, GridLoad, PathHost, ResultGrid, table};
 use blksched_simulate::{Starts, Surroundings, Trial};
 use blksched_workloads::fio::JobFile;
@@ -57,6 +58,30 @@ fn presets_that_were_measured_still_give_their_drives_cells() {
         let sum = |of: &GridJudgement| of.model.percent().unwrap().iter().sum::<f64>();
         assert!(sum(&null) < sum(&judged) - 80.0, "{preset}: {:?}", null.model.percent());
     }
+}
+
+#[test]
+fn a_cloud_drive_answers_reads_beside_a_writer_as_it_was_measured() {
+    let mut all = Vec::new();
+    let path = data("latency-i3.csv");
+    matrix::add_table(&mut all, &path, File::open(&path).unwrap()).unwrap();
+    let whole = MatrixChoice::of(&all[0]);
+    // Every fourth of either rate, and every fifth without writes; none of the eight loads of the fit.
+    let some = |at: &&MatrixPlace| at.reads % 4 == 2 && at.writes % 4 == 2 || at.reads % 5 == 3 && at.writes == 0;
+    let judges: Vec<MatrixPlace> = whole.judges.iter().filter(some).copied().collect();
+    assert!(judges.len() >= 12, "{judges:?}");
+    let choice = MatrixChoice { used: whole.used, judges };
+    let right = |disk: &str| {
+        let disk = Arc::new(load(disk).unwrap());
+        let bounds = MatrixBounds::USUAL;
+        let judged = MatrixJudgement::of(&all[0], &choice, &disk, bounds, MatrixEffort::TRY).unwrap();
+        println!("{}: {:?}, off by {:?}", disk.name, judged.model, judged.mean_error);
+        judged.model
+    };
+    let (ours, null) = (right("nvme-cloud-i3"), right("nvme-ssd-ideal"));
+    // 69 % of all of either.
+    assert!((0..2).all(|at| ours.right[at] * 5 >= ours.count[at] * 3), "{ours:?}");
+    assert!(null.right[0] + null.right[1] <= (ours.right[0] + ours.right[1]) / 2, "{null:?}");
 }
 
 /// Median and p95 of random reads \[ms\] that come at random, so many per second.

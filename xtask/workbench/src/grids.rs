@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufRead, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -125,14 +125,14 @@ const CLASSES: [PathClass; 8] = [
 pub struct Arguments {
     /// A table as `disk fit` reads it, grids or latency matrices, also as .csv.gz
     table: Option<PathBuf>,
-    /// Only grids whose device and path, as in "crucial-250 on sata300", contain this
+    /// Only grids whose device and path, as in "crucial-250 on sata300", contain this, or matrices of such a device
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
-    /// Only this host, by its elevator
+    /// Only this host, by its elevator; matrices have none to choose
     #[arg(long, value_name = "ELEVATOR")]
     host: Option<String>,
-    /// Fit nothing: judge this disk by what a fit would not use (--host is then needed)
-    #[arg(long, value_name = "DISK", requires = "host")]
+    /// Fit nothing: judge this disk by what a fit would not use (on a grid, --host is then needed)
+    #[arg(long, value_name = "DISK")]
     disk: Option<String>,
     /// Also print every cell that judges, measured and ours
     #[arg(long)]
@@ -144,24 +144,55 @@ pub struct Arguments {
 /// # Errors
 /// If the table cannot be read, or a grid not be simulated.
 pub fn run(arguments: &Arguments) -> Result<Verdict> {
-    let Arguments { table: path, only, host, disk, cells } = arguments;
+    let Arguments { table: path, only, host, .. } = arguments;
     let named = |known: &PathHost| host.as_ref().is_none_or(|name| known.elevator == name);
     let hosts: Vec<PathHost> = PathHost::ALL.into_iter().filter(named).collect();
     if hosts.is_empty() {
         let known = PathHost::ALL.map(|known| known.elevator).join(", ");
         bail!("--host {}: expected one of {known}", host.as_deref().unwrap_or_default());
     }
-    let path = path.clone().unwrap_or_else(|| shell::root().join("testdata/grids/cells.csv"));
+    let ours = |name: &str| shell::root().join("testdata/grids").join(name);
+    match path {
+        Some(path) => one_table(path, &hosts, arguments)?,
+        None => {
+            one_table(&ours("cells.csv"), &hosts, arguments)?;
+            // The one matrix that is kept here, unless something else is asked for.
+            if only.is_none() && host.is_none() {
+                one_table(&ours("latency-i3.csv"), &hosts, arguments)?;
+            }
+        }
+    }
+    Ok(Verdict::Good)
+}
+
+/// All grids, or all matrices, of a table.
+fn one_table(path: &Path, hosts: &[PathHost], arguments: &Arguments) -> Result<()> {
+    let Arguments { only, host, disk, cells, .. } = arguments;
     let name = path.display().to_string();
-    let mut opened = File::open(&path).and_then(unpacked).with_context(|| name.clone())?;
-    if opened.fill_buf()?.starts_with(b"device,quantile") {
-        return matrices(&name, opened, disk.as_deref(), *cells);
+    let mut opened = File::open(path).and_then(unpacked).with_context(|| name.clone())?;
+    let header = String::from_utf8_lossy(opened.fill_buf()?).lines().next().unwrap_or_default().to_owned();
+    if header.split(',').any(|column| column.trim() == "quantile") {
+        if host.is_some() {
+            bail!("--host: {name} has latency matrices, which are measured under none");
+        }
+        return matrices(&name, opened, arguments);
+    }
+    if disk.is_some() && host.is_none() {
+        bail!(
+            "--disk on a grid needs --host: expected one of {}",
+            PathHost::ALL.map(|known| known.elevator).join(", ")
+        );
     }
     let grids = table::read(&name, opened).map_err(|problem| anyhow!("{problem}"))?;
     if let Some(disk) = disk {
         let wanted = grids.iter().filter(|grid| only.as_ref().is_none_or(|only| grid.name().contains(only)));
         return judge(disk, hosts[0], wanted);
     }
+    fit_grids(&grids, hosts, arguments)
+}
+
+/// Fits all grids that are wanted, and prints the table.
+fn fit_grids(grids: &[ResultGrid], hosts: &[PathHost], Arguments { only, cells, .. }: &Arguments) -> Result<()> {
     let mut sums: Vec<(GridJudgement, usize)> = CLASSES.iter().map(|_| (GridJudgement::default(), 0)).collect();
     let wanted = |grid: &&ResultGrid| only.as_ref().is_none_or(|only| grid.name().contains(only));
     let wanted: Vec<&ResultGrid> = grids.iter().filter(wanted).collect();
@@ -174,7 +205,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
         let classes: Vec<(usize, &PathClass)> = classes.collect();
         match classes.is_empty() {
             true => println!("{}: of no class, left out", grid.name()),
-            false => one(grid, &grids, &hosts, &classes, &mut sums, *cells)?,
+            false => one(grid, grids, hosts, &classes, &mut sums, *cells)?,
         }
     }
     println!("\n| class | grids | cells | right if | model | from the same cells | another drive, same path | aim |");
@@ -191,13 +222,18 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
             class.aims.map(|aim| format!("{aim:.0}")).join("/"),
         );
     }
-    Ok(Verdict::Good)
+    Ok(())
 }
 
 /// Fits and judges latency matrices, or judges a disk on them.
-fn matrices(name: &str, from: impl Read, disk: Option<&str>, cells: bool) -> Result<Verdict> {
+fn matrices(name: &str, from: impl Read, Arguments { only, disk, cells, .. }: &Arguments) -> Result<()> {
     let mut all = Vec::new();
     matrix::add_table(&mut all, name, from).map_err(|problem| anyhow!("{problem}"))?;
+    let names: Vec<String> = all.iter().map(|matrix| matrix.device.clone()).collect();
+    all.retain(|matrix| only.as_ref().is_none_or(|only| matrix.device.contains(only)));
+    if all.is_empty() {
+        bail!("no matrix of that device: expected a part of one of {}", names.join(", "));
+    }
     println!(
         "| matrix | drive | off on its loads | p50 within 1.3, p95 within 1.5 | of | the loads used | at the end |"
     );
@@ -205,13 +241,14 @@ fn matrices(name: &str, from: impl Read, disk: Option<&str>, cells: bool) -> Res
     for matrix in &all {
         let choice = MatrixChoice::of(matrix);
         let (spec, drive, error) = match disk {
-            Some(disk) => (blksched_disks::load(disk)?, disk.to_owned(), "-".to_owned()),
+            Some(disk) => (blksched_disks::load(disk)?, disk.clone(), "-".to_owned()),
             None => {
                 let fitted = fit_matrix(matrix, &choice, MatrixEffort::TRY, &|_| ());
                 let FittedMatrix { drive, error, .. } = fitted.map_err(|problem| anyhow!("{problem}"))?;
                 let told = match &drive {
                     MatrixDrive::Flash(flash) => {
-                        format!("{} dies, {:?}, {:.1?}", flash.dies, flash.window, flash.values)
+                        let beside = flash.beside_programs.word();
+                        format!("{} dies, {:?}, {beside}, {:.1?}", flash.dies, flash.window, flash.values)
                     }
                     MatrixDrive::Turning(model) => format!("{:?}", model.law()),
                 };
@@ -233,7 +270,7 @@ fn matrices(name: &str, from: impl Read, disk: Option<&str>, cells: bool) -> Res
             judged.at_ceiling.count,
             judged.mean_error,
         );
-        for (cell, ours) in judged.rows.iter().filter(|_| cells) {
+        for (cell, ours) in judged.rows.iter().filter(|_| *cells) {
             println!(
                 "    {:?}: {:?} {ours:.0?}",
                 cell.place,
@@ -241,11 +278,11 @@ fn matrices(name: &str, from: impl Read, disk: Option<&str>, cells: bool) -> Res
             );
         }
     }
-    Ok(Verdict::Good)
+    Ok(())
 }
 
 /// How far a disk is off on the cells that a fit to each of these grids would not use.
-fn judge<'a>(disk: &str, host: PathHost, grids: impl Iterator<Item = &'a ResultGrid>) -> Result<Verdict> {
+fn judge<'a>(disk: &str, host: PathHost, grids: impl Iterator<Item = &'a ResultGrid>) -> Result<()> {
     let spec = Arc::new(blksched_disks::load(disk)?);
     for grid in grids {
         let (choice, host) = (CellChoice::of(grid), (&spec, Span::ZERO, host));
@@ -264,7 +301,7 @@ fn judge<'a>(disk: &str, host: PathHost, grids: impl Iterator<Item = &'a ResultG
             );
         }
     }
-    Ok(Verdict::Good)
+    Ok(())
 }
 
 /// Fits one grid and adds its judgement to its classes.

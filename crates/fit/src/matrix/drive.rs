@@ -2,7 +2,7 @@
 
 use blksched_disks::{Attached, DiskError, DiskSpec};
 
-use crate::model::{DriveModel, Knowledge, capacity, us};
+use crate::model::{DriveModel, Knowledge, ReadBesideProgram, capacity, us};
 
 /// What is fitted.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +26,8 @@ pub struct FlashValues {
     pub window: Option<u32>,
     /// Whether the programs of a cell's pages differ.
     pub programs_differ: bool,
+    /// What a read does at a die that programs.
+    pub beside_programs: ReadBesideProgram,
     /// The fastest writes of the matrix \[bytes/s\].
     pub most_writes: f64,
     /// Every value of [`FlashValues::KEYS`].
@@ -112,7 +114,7 @@ state = "on"
 times = [{times}]
 {programs}
 [interference]
-state = "wait"           # CLASS: reads wait for programs; that they interrupt them was not tried
+state = "{beside}"{pad} # {beside_is}
 suspend = "20us"         # CLASS
 patience = 8             # CLASS
 
@@ -130,6 +132,10 @@ power_loss = "kept"      # CLASS
             dies = self.dies / channels,
             size = self.program_kib(),
             programs = self.programs_toml(program),
+            beside = self.beside_programs.word(),
+            pad = " ".repeat(10_usize.saturating_sub(self.beside_programs.word().len())),
+            beside_is =
+                self.of_writes("FIT: of both, to wait and to interrupt, what comes nearer beside writes".to_owned()),
             size_is =
                 self.of_writes(format!("FIT: the fastest writes keep dies busy for {:.0} % of the time", 100.0 * busy)),
             program_is = self.of_writes("FIT: how long reads wait beside writes".to_owned()),
@@ -176,6 +182,7 @@ impl MatrixDrive {
         (single_us, most_reads, most_writes): (f64, f64, f64),
         dies: u32,
         (part, program_us, programs_differ, window): (f64, f64, bool, Option<u32>),
+        beside_programs: ReadBesideProgram,
     ) -> MatrixDrive {
         let read = part * single_us;
         let link = 0.5 * 1e6 / most_reads;
@@ -184,7 +191,16 @@ impl MatrixDrive {
             *value = value.clamp(low, high);
         }
         let capacity_gb = capacity(device);
-        MatrixDrive::Flash(FlashValues { capacity_gb, attached, dies, window, programs_differ, most_writes, values })
+        MatrixDrive::Flash(FlashValues {
+            capacity_gb,
+            attached,
+            dies,
+            window,
+            programs_differ,
+            beside_programs,
+            most_writes,
+            values,
+        })
     }
 
     /// The fitted values.
@@ -229,17 +245,15 @@ impl MatrixDrive {
     pub fn unknown(&self) -> Vec<&'static str> {
         match self {
             MatrixDrive::Flash(flash) => {
-                let beside = match flash.most_writes > 0.0 {
-                    true => "whether reads interrupt programs: that they wait is assumed",
-                    false => "how long reads wait beside writes: no load wrote",
-                };
-                vec![
+                let beside = "how long reads wait beside writes: no load wrote";
+                let beside = (flash.most_writes <= 0.0).then_some(beside);
+                let rest = [
                     "what writes take: only reads were timed, beside one sequential writer at most",
-                    beside,
                     "random writes, and the rate of long reads",
                     "how many dies share a channel, and the sizes of pages and blocks",
                     "flushes, discards and write-through",
-                ]
+                ];
+                beside.into_iter().chain(rest).collect()
             }
             MatrixDrive::Turning(_) => vec![
                 "rates, zones and tracks, and sequential reads",
@@ -272,11 +286,13 @@ impl MatrixDrive {
 mod tests {
     use super::*;
 
+    const WAITS: ReadBesideProgram = ReadBesideProgram::Waits;
+
     #[test]
     fn where_no_load_wrote_nothing_about_programs_is_called_fitted() {
         let of = |most_writes: f64| {
             let what = (0.6, 1_800.0, true, None);
-            let drive = MatrixDrive::flash(("x", Attached::Nvme), (100.0, 400_000.0, most_writes), 48, what);
+            let drive = MatrixDrive::flash(("x", Attached::Nvme), (100.0, 400_000.0, most_writes), 48, what, WAITS);
             drive.disk().unwrap();
             (drive.toml("x", &[]), drive.unknown().join("; "))
         };
@@ -296,7 +312,7 @@ mod tests {
             for differ in [false, true] {
                 let single = (100.0, 400_000.0, 800e6);
                 let guess = (("x-1900gb", Attached::Nvme), single, dies, (0.6, 1_800.0, differ, Some(64)));
-                let drive = MatrixDrive::flash(guess.0, guess.1, guess.2, guess.3);
+                let drive = MatrixDrive::flash(guess.0, guess.1, guess.2, guess.3, WAITS);
                 let mut disk = drive.disk().unwrap();
                 let ssd = disk.ssd_mut().unwrap();
                 assert_eq!(ssd.flash.channels * ssd.flash.dies, dies);

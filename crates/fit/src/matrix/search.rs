@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use super::{LatencyMatrix, MatrixCell, MatrixDrive, MatrixEffort, MatrixPlace, simulated_matrix};
 use crate::cell::{CellFigures, ResultGrid};
 use crate::choice::MOST_CELLS;
-use crate::model::DriveModel;
+use crate::model::{DriveModel, ReadBesideProgram};
 use crate::turning::{SLOWEST_FLASH_US, SLOWEST_TURNING_US};
 
 /// The loads of a matrix, divided.
@@ -127,7 +127,8 @@ fn guesses(matrix: &LatencyMatrix) -> Result<Vec<MatrixDrive>, String> {
             for program in PROGRAMS_US {
                 for (differ, window) in [false, true].into_iter().flat_map(|one| WINDOWS.map(|window| (one, window))) {
                     let what = (part, program, differ, window);
-                    guesses.push(MatrixDrive::flash((name.as_str(), attached), known, dies, what));
+                    let of = |beside| MatrixDrive::flash((name.as_str(), attached), known, dies, what, beside);
+                    guesses.extend(ReadBesideProgram::BOTH.map(of));
                 }
             }
         }
@@ -231,7 +232,7 @@ mod tests {
     fn flash_and_platters_are_told_by_a_single_read() {
         let mut matrix = matrix(4);
         let guesses = guesses(&matrix).unwrap();
-        assert_eq!(guesses.len(), DIES.len() * PARTS.len() * PROGRAMS_US.len() * 2 * WINDOWS.len());
+        assert_eq!(guesses.len(), DIES.len() * PARTS.len() * PROGRAMS_US.len() * 4 * WINDOWS.len());
         for cell in &mut matrix.cells {
             cell.figures[0].as_mut().unwrap().us = 15_000.0;
         }
