@@ -63,6 +63,9 @@ struct Ring {
     seen: u16,
     kick: EventFd,
     call: EventFd,
+    /// All notifications so far, and how many of them were told.
+    heard: u64,
+    told: u64,
 }
 
 /// Where a ring's part of the memory begins.
@@ -134,7 +137,7 @@ impl Guest {
         self.front.set_vring_call(ring, &call).unwrap();
         self.front.set_vring_kick(ring, &kick).unwrap();
         self.front.set_vring_enable(ring, true).unwrap();
-        self.rings.push(Ring { next: 0, seen: 0, kick, call });
+        self.rings.push(Ring { next: 0, seen: 0, kick, call, heard: 0, told: 0 });
     }
 
     pub fn configuration(&mut self) -> Vec<u8> {
@@ -213,7 +216,8 @@ impl Guest {
             if Instant::now() > by {
                 return None;
             }
-            if self.rings[ring].call.read().is_err() {
+            let before = self.rings[ring].heard;
+            if self.heard(ring) == before {
                 sleep(Duration::from_micros(200));
             }
         }
@@ -238,7 +242,15 @@ impl Guest {
 
     /// The number of notifications since the last time.
     pub fn told(&mut self, ring: usize) -> u64 {
-        self.rings[ring].call.read().unwrap_or(0)
+        let all = self.heard(ring);
+        all - core::mem::replace(&mut self.rings[ring].told, all)
+    }
+
+    /// The number of all notifications so far.
+    pub fn heard(&mut self, ring: usize) -> u64 {
+        let ring = &mut self.rings[ring];
+        ring.heard += ring.call.read().unwrap_or(0);
+        ring.heard
     }
 
     /// Sends a request and waits for it: its status, and what was read.

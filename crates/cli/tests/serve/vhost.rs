@@ -99,6 +99,12 @@ fn a_guest_is_told_as_often_as_it_wants_and_a_ring_stops_when_all_is_answered() 
     let (_server, sockets, _sockets) = served(&["--export", "a=mem:8M", "--model", &model], &["a"]);
     let mut guest = Guest::connect(&sockets[0], 1);
     assert_eq!(guest.ask(0, READ, 0, &[], 512).0, OK);
+    // The answer was seen, and its notification is on its way.
+    let mut comes = || {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        guest.heard(0) == 1
+    };
+    assert!((0..60_000).any(|_| comes()), "the first answer's notification");
     guest.quiet(0, 8);
     (0..8).for_each(|slot| guest.begin(0, slot, READ, u64::from(slot) * 999, &[], 512));
     let answered = || {
