@@ -266,6 +266,10 @@ pub trait Admits {
         None
     }
 
+    /// The processor of this submitter has this hardware queue of the disk. Told before the submitter's first request,
+    /// and only if there are several; whoever is not placed has the first, 0.
+    fn place(&mut self, _submitter: SubmitterId, _hardware_queue: u32) {}
+
     /// Whether there is an elevator. Without one, requests hold the device's own tags, and none are sent ahead.
     fn schedules(&self) -> bool {
         true

@@ -246,9 +246,9 @@ impl Trial {
             }
             let all = [own].into_iter().chain(self.beside.disks.iter().map(QueueParts::of));
             for (number, parts) in (0..).map(DiskNumber).zip(all) {
-                if let Some(queues) = parts.surroundings.own_queues(parts.disk.attached) {
+                if let Some(queues) = parts.surroundings.several_queues(parts.disk.attached) {
                     let jobs = plan.jobs.iter().zip(&places);
-                    world.at_disk(number, |world| on_hardware_queues(world, queues, cpus.cpus, jobs));
+                    world.at_disk(number, |world| on_hardware_queues(world, queues, cpus.cpus, jobs, &parts));
                 }
             }
         }
@@ -423,17 +423,20 @@ impl<'a> QueueParts<'a> {
     }
 }
 
-/// Each process uses the tags and the submission queue of its processor's hardware queue.
+/// Each process uses its processor's hardware queue, and that one's tags and submission queue if it has its own.
 fn on_hardware_queues<'a, L: Listener, O: Observer>(
     world: &mut World<L, O>,
     queues: u32,
     cpus: u32,
     processes: impl Iterator<Item = (&'a JobPlan, &'a u32)>,
+    parts: &QueueParts<'_>,
 ) {
     let queue_of = |cpu: u32| hardware_queue(cpu as usize, cpus as usize, queues as usize) as u32;
     let places: Vec<_> = processes.map(|(job, &cpu)| (job.submitter, queue_of(cpu))).collect();
     places.iter().for_each(|&(submitter, queue)| world.queue().place(submitter, queue));
-    world.set_submission_queues(queues, places);
+    if parts.surroundings.own_queues(parts.disk.attached).is_some() {
+        world.set_submission_queues(queues, parts.disk.middleware.arbitration_burst, places);
+    }
 }
 
 /// The configuration of the block queue around an elevator on a disk: its era's, except for `surroundings`.

@@ -7,6 +7,7 @@
 //! | says which kinds of operation there are, and their first tokens and batches? | `domain` |
 //! | takes the next request of a domain? | `domain` |
 //! | moves on to the next domain? | `turn` |
+//! | says which of several hardware queues runs, and which waits for tokens? | `hardware_queues` |
 //! | hands out tokens by number? | `tokens` |
 //! | counts latencies, and says when there are enough to judge? | `latency` |
 //! | computes depths from them? | `depth` |
@@ -18,6 +19,7 @@
 
 mod depth;
 mod domain;
+mod hardware_queues;
 mod latency;
 mod means;
 mod presets;

@@ -7,6 +7,7 @@
 
 use crate::elevator::{Admission, DeviceFacts};
 use crate::mechanism;
+use crate::queue::mq::MqEra;
 
 mechanism! {
     /// what a limit on the depth of writes counts
@@ -24,6 +25,14 @@ impl Tags {
         match self {
             Tags::PerWord => device.tags_per_word,
             Tags::All => device.nr_requests,
+        }
+    }
+
+    /// The blk-mq of the kernels that count in this way.
+    pub(super) fn era(self) -> MqEra {
+        match self {
+            Tags::PerWord => MqEra::Linux6_1,
+            Tags::All => MqEra::Linux6_12,
         }
     }
 

@@ -40,6 +40,9 @@ impl Step<'_, dyn Elevator> {
         self.elevator.attach(&mut self.cx);
         self.introduce_groups();
         let state = &mut *self.cx.state;
+        if let SlotPools::Tags(tasks) = &state.slots {
+            tasks.places().for_each(|(submitter, queue)| self.elevator.place(submitter, queue));
+        }
         state.requests.unchain_all();
         state.merges = MergeIndex::new(self.elevator.merging(), state.config.slots.capacity());
         self.change_over();

@@ -63,7 +63,7 @@ pub(crate) struct Tasks {
     others: Vec<TagSet>,
     /// Tags are numbered through all queues; this many belong to each.
     each: u32,
-    /// The hardware queue of each submitter whose processor does not have the first.
+    /// The hardware queue of each submitter that was placed.
     hctx: BTreeMap<SubmitterId, u32>,
     pub(super) sleeping: Vec<Option<Sleeping>>,
     pub(super) free: Vec<Task>,
@@ -128,9 +128,16 @@ impl Tasks {
         self.others = alloc::vec![self.set.clone(); queues.saturating_sub(1) as usize];
     }
 
-    /// A submitter's processor has this hardware queue.
-    pub(super) fn place(&mut self, submitter: SubmitterId, queue: u32) {
-        self.hctx.insert(submitter, queue.min(self.others.len() as u32));
+    /// A submitter's processor has this hardware queue; returns its number. Queues that share their tags may be many.
+    pub(super) fn place(&mut self, submitter: SubmitterId, queue: u32) -> u32 {
+        let queue = if self.others.is_empty() { queue } else { queue.min(self.others.len() as u32) };
+        self.hctx.insert(submitter, queue);
+        queue
+    }
+
+    /// All submitters that were placed, and their hardware queues.
+    pub(super) fn places(&self) -> impl Iterator<Item = (SubmitterId, u32)> + '_ {
+        self.hctx.iter().map(|(&submitter, &queue)| (submitter, queue))
     }
 
     fn sets(&mut self) -> impl Iterator<Item = &mut TagSet> {
@@ -140,7 +147,9 @@ impl Tasks {
     /// A submitter's hardware queue, and the number of its first tag: tags are numbered through all queues.
     fn of(&mut self, submitter: SubmitterId) -> (&mut TagSet, u32) {
         match self.hctx.get(&submitter) {
-            Some(&queue) if queue > 0 => (&mut self.others[queue as usize - 1], queue * self.each),
+            Some(&queue) if queue > 0 && !self.others.is_empty() => {
+                (&mut self.others[queue as usize - 1], queue * self.each)
+            }
             _ => (&mut self.set, 0),
         }
     }
@@ -185,7 +194,8 @@ impl Tasks {
     /// Whether a tag of the submitter's hardware queue is free.
     pub(super) fn has_free(&self, submitter: SubmitterId) -> bool {
         let queue = self.hctx.get(&submitter).copied().unwrap_or_default() as usize;
-        let map = queue.checked_sub(1).map_or(&self.set, |other| &self.others[other]).map();
+        let set = queue.checked_sub(1).and_then(|other| self.others.get(other)).unwrap_or(&self.set);
+        let map = set.map();
         map.in_use() < map.depth()
     }
 

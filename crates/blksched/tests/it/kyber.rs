@@ -1,8 +1,11 @@
 //! Kyber: its domains, tokens, feedback and knobs, and the reasons it reports.
 
-use crate::queue_kit::{ME, Rig, inserted};
+use std::collections::VecDeque;
+
+use crate::queue_kit::{ME, Rig, WHO, YOU, inserted};
 use blksched::reasons::{DepthChange, Domain, DomainTurn, Latency};
-use blksched::{Bio, Limits, Next, Op, QueueConfig, Reason, Sector, Slots, Span, Submitted};
+use blksched::surroundings::mq::{MqEra, TagOrder};
+use blksched::{Bio, Catalogue, Limits, Next, Op, QueueConfig, Reason, Sector, Slots, Span, Submitted};
 
 fn rig(depth: u32) -> Rig {
     let limits = Limits { rotational: false, ..Limits::default() };
@@ -199,4 +202,68 @@ fn a_request_handed_back_gives_its_token_back_and_goes_first_in_its_domain() {
     assert_eq!(rig.next(), Next::Wait);
     rig.requeue(flying[3].rq);
     assert_eq!((rig.issue().start, rig.next()), (flying[3].start, Next::Wait));
+}
+
+/// Enough tags, and the hardware queues of the three.
+fn with_queues(elevator: &str, [me, you, who]: [u32; 3]) -> Rig {
+    let limits = Limits { rotational: false, ..Limits::default() };
+    let slots = Slots::tags(1024, MqEra::Linux6_12, TagOrder::Lowest);
+    let mut rig = Rig::new(elevator, QueueConfig { depth: 2000, limits, slots, ..QueueConfig::default() });
+    [(ME, me), (YOU, you), (WHO, who)].into_iter().for_each(|(submitter, queue)| rig.queue.place(submitter, queue));
+    rig
+}
+
+fn issued(rig: &mut Rig) -> Vec<blksched::Command> {
+    core::iter::from_fn(|| match rig.next() {
+        Next::Issue(command) => Some(*command),
+        _ => None,
+    })
+    .collect()
+}
+
+#[test]
+fn a_read_of_one_hardware_queue_does_not_wait_behind_anothers_list_for_a_token() {
+    let completions_until_it_goes = |mut rig: Rig| {
+        (0..300).for_each(|nth| _ = inserted(rig.read_by(YOU, nth * 100, 8)));
+        let mut flying: VecDeque<_> = issued(&mut rig).into();
+        assert_eq!(flying.len(), 256);
+        inserted(rig.read_by(WHO, 900_000, 8));
+        assert_eq!(rig.next(), Next::Wait);
+        (1..).find(|_| {
+            let first = flying.pop_front().expect("it goes some time");
+            rig.complete(first.rq);
+            rig.queue.check();
+            let new = issued(&mut rig);
+            flying.extend(&new);
+            new.iter().any(|command| command.start == Sector(900_000))
+        })
+    };
+    assert_eq!(completions_until_it_goes(with_queues("kyber", [0, 0, 0])), Some(45), "it is the last of all");
+    // Both queues wait, and a batch of eight tokens wakes them; they share it.
+    assert_eq!(completions_until_it_goes(with_queues("kyber", [0, 1, 2])), Some(8));
+}
+
+#[test]
+fn every_hardware_queue_has_a_turn_of_its_own() {
+    let order = |queues| {
+        let mut rig = with_queues("kyber", queues);
+        for nth in 0..20 {
+            [YOU, WHO].map(|who| _ = inserted(rig.read_by(who, nth * 100 + u64::from(who.0) * 50_000, 8)));
+        }
+        [YOU, WHO].map(|who| _ = inserted(rig.write_by(who, 900_000 + u64::from(who.0) * 100, 8)));
+        issued(&mut rig).iter().map(|command| if command.op == Op::Read { 'r' } else { 'w' }).collect::<String>()
+    };
+    assert!(order([0, 0, 0]).starts_with(&format!("{}wwr", "r".repeat(16))));
+    assert!(order([0, 1, 2]).starts_with(&format!("{}wwr", "r".repeat(32))));
+}
+
+#[test]
+fn a_bio_finds_only_requests_of_its_own_hardware_queue_also_after_a_switch() {
+    let mut rig = with_queues("mq-deadline", [0, 1, 2]);
+    let kyber = Catalogue::builtin().build("kyber").unwrap().elevator;
+    rig.queue.switch(rig.now, kyber);
+    inserted(rig.read_by(YOU, 1000, 8));
+    inserted(rig.read_by(WHO, 1008, 8));
+    assert!(matches!(rig.read_by(YOU, 1008, 8), Submitted::Merged { .. }));
+    assert_eq!(rig.drain_whole(), [(1000, 16), (1008, 8)]);
 }

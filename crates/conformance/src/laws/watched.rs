@@ -149,6 +149,10 @@ impl Admits for Watched {
         self.inner.shallowest(device)
     }
 
+    fn place(&mut self, submitter: SubmitterId, hardware_queue: u32) {
+        self.inner.place(submitter, hardware_queue);
+    }
+
     // `schedules` is not passed on, because requests of `none` that go directly to the device would not be seen here.
 
     fn own_throttling(&self) -> OwnThrottling {

@@ -1,14 +1,17 @@
 //! The middleware around a disk, and its TOML reader.
 
+use std::num::NonZeroU32;
+
 use blksched::{Op, Span};
 use blksched_text::document::{Complaint, Section};
 
 use super::reader::Quantities as _;
 use super::tails::switched;
+use crate::Attached;
 use crate::draw::{Chance, MOST_MEANS};
 
 /// The layers around a disk, from the inside out; by default none.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MiddlewareSpec {
     /// `[[fault]]`: commands that fail or are slow.
     pub faults: Vec<FaultSpec>,
@@ -22,10 +25,27 @@ pub struct MiddlewareSpec {
     pub window: Option<u32>,
     /// `[controller_cache]`: writes end in a controller's memory.
     pub controller_cache: Option<ControllerCacheSpec>,
+    /// `[arbitration]`: how many commands an NVMe drive fetches from a submission queue before it turns to the next;
+    /// only where a host's queues are told apart.
+    pub arbitration_burst: NonZeroU32,
     /// `[caps]`: at most this much per second.
     pub caps: Option<CapsSpec>,
     /// `[tracer]`: how many of the last commands are kept for the driver to read.
     pub tracer: Option<u32>,
+}
+
+impl Default for MiddlewareSpec {
+    fn default() -> MiddlewareSpec {
+        MiddlewareSpec {
+            faults: Vec::new(),
+            delay: None,
+            coalescing: None,
+            window: None,
+            arbitration_burst: NonZeroU32::MIN,
+            caps: None,
+            tracer: None,
+        }
+    }
 }
 
 /// A fault. It affects commands that match all its conditions.
@@ -143,7 +163,7 @@ pub struct CapSpec {
 
 const FAULT: &[&str] = &["action", "after", "op", "nth", "times", "first_sector", "last_sector"];
 
-pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, Complaint> {
+pub(super) fn read(top: &Section<'_>, attached: Attached) -> Result<MiddlewareSpec, Complaint> {
     Ok(MiddlewareSpec {
         faults: top.sections("fault", FAULT)?.iter().map(fault).collect::<Result<_, _>>()?,
         delay: top.section("delay", DELAY)?.map(|section| delay(&section)).transpose()?,
@@ -164,12 +184,44 @@ pub(super) fn read(top: &Section<'_>) -> Result<MiddlewareSpec, Complaint> {
                 at_once: section.count_within("at_once", 1..=65_536)?,
             })
         })?,
+        arbitration_burst: match top.section("arbitration", &["mechanism", "burst"])? {
+            Some(section) => arbitration(&section, attached)?,
+            None => NonZeroU32::MIN,
+        },
         caps: top.section("caps", CAPS)?.map(|section| caps(&section)).transpose()?,
         tracer: match top.section("tracer", &["keep"])? {
             Some(section) => Some(section.count_within("keep", 1..=10_000_000)?),
             None => None,
         },
     })
+}
+
+/// The bursts that NVMe can express: powers of two, and none.
+const BURSTS: [(&str, u32); 8] =
+    [("1", 1), ("2", 2), ("4", 4), ("8", 8), ("16", 16), ("32", 32), ("64", 64), ("unlimited", u32::MAX)];
+
+fn arbitration(section: &Section<'_>, attached: Attached) -> Result<NonZeroU32, Complaint> {
+    if attached != Attached::Nvme {
+        let problem = "only an NVMe drive has submission queues: expected attached = \"nvme\"";
+        return Err(section.complain(section.at(), problem));
+    }
+    if section.word_or("mechanism", &[("round-robin", false), ("weighted", true)])? {
+        let problem = "`weighted` is not modelled: a drive weighs its queues only if the host enables that, and Linux \
+                       never does; expected round-robin";
+        return Err(section.complain(&section.at_key("mechanism"), problem));
+    }
+    if !section.has("burst") {
+        return Ok(NonZeroU32::MIN);
+    }
+    let most = match section.count_within("burst", 1..=64) {
+        Ok(burst) if burst.is_power_of_two() => burst,
+        Ok(_) => {
+            let problem = "`burst` is no power of two: expected 1, 2, 4, 8, 16, 32, 64 or \"unlimited\"";
+            return Err(section.complain(&section.at_key("burst"), problem));
+        }
+        Err(_) => section.word("burst", &BURSTS)?,
+    };
+    Ok(NonZeroU32::new(most).expect("no burst is 0"))
 }
 
 fn fault(section: &Section<'_>) -> Result<FaultSpec, Complaint> {

@@ -77,8 +77,8 @@ pub use units::{Rate, Turn};
 macro_rules! keys {
     ($($own:literal),* $(,)?) => {
         &[
-            "kind", "description", "attached", $($own,)* "fault", "power", "window", "controller_cache",
-            "caps", "coalescing", "delay", "tracer", "published", "validated", "fit",
+            "kind", "description", "attached", $($own,)* "fault", "power", "window", "arbitration",
+            "controller_cache", "caps", "coalescing", "delay", "tracer", "published", "validated", "fit",
         ]
     };
 }
@@ -142,8 +142,17 @@ impl DiskSpec {
             Model::Ssd(spec) => Box::new(Ssd::new(spec, seed)),
             Model::Raid(spec) => Box::new(Raid::new(spec, seed)),
         };
-        let MiddlewareSpec { faults, power, window, controller_cache, caps, coalescing, delay, tracer } =
-            &self.middleware;
+        let MiddlewareSpec {
+            faults,
+            power,
+            window,
+            arbitration_burst: _,
+            controller_cache,
+            caps,
+            coalescing,
+            delay,
+            tracer,
+        } = &self.middleware;
         if !faults.is_empty() {
             disk = Box::new(Faults::new(disk, faults));
         }
@@ -473,7 +482,7 @@ fn read_disk<'t>(
         true => top.word("attached", &Attached::WORDS)?,
         false => model.usually_attached(),
     };
-    let middleware = middleware::read(&top)?;
+    let middleware = middleware::read(&top, attached)?;
     Ok((top, model, attached, middleware))
 }
 

@@ -198,6 +198,24 @@ fn a_controllers_memory_and_sleep_lose_nothing_and_end_within_the_stated_time() 
 }
 
 #[test]
+fn an_nvme_drives_arbitration_burst_is_a_power_of_two_and_weights_are_refused_with_the_reason() {
+    let read = |arbitration: &str, attached: &str| {
+        let text = FIXED.replacen("\"loop\"", &format!("\"{attached}\""), 1);
+        let found = parse("x", &format!("{text}\n[arbitration]\n{arbitration}\n"));
+        found.map(|spec| spec.middleware.arbitration_burst.get()).map_err(|error| error.to_string())
+    };
+    assert_eq!(read("", "nvme"), Ok(1));
+    assert_eq!(read("burst = 8", "nvme"), Ok(8));
+    assert_eq!(read("mechanism = \"round-robin\"\nburst = \"unlimited\"", "nvme"), Ok(u32::MAX));
+    let error = |arbitration, attached| read(arbitration, attached).unwrap_err();
+    assert!(error("burst = 6", "nvme").contains("expected 1, 2, 4, 8, 16, 32, 64 or \"unlimited\""));
+    assert!(error("burst = \"unlimted\"", "nvme").contains("did you mean `unlimited`"));
+    assert!(error("mechanism = \"weighted\"", "nvme").contains("Linux never does"));
+    assert!(error("mechanism = \"round-robbin\"", "nvme").contains("did you mean `round-robin`"));
+    assert!(error("burst = 8", "sata").contains("only an NVMe drive has submission queues"));
+}
+
+#[test]
 fn it_is_read_from_the_tables_of_any_disk() {
     let text = format!(
         "{FIXED}\n[[fault]]\naction = \"fail\"\nafter = \"3s\"\nop = \"read\"\nnth = 100\ntimes = 2\n\

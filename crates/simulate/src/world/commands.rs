@@ -1,14 +1,17 @@
 //! Commands on their way from the driver to the drive: at once, or through the drive's submission queues.
 
+use std::num::NonZeroU32;
+
 use blksched::{Command, Instant, Listener, SubmitterId};
 
 use super::submission_queues::SubmissionQueues;
 use super::{Observer, StandsStill, World};
 
 impl<L: Listener, O: Observer> World<L, O> {
-    /// The drive gets a submission queue for each of this many hardware queues, and the queue of each submitter.
-    pub(crate) fn set_submission_queues(&mut self, queues: u32, places: Vec<(SubmitterId, u32)>) {
-        self.here.submission = Some(Box::new(SubmissionQueues::new(queues, places)));
+    /// The drive gets a submission queue for each of this many hardware queues, of which it fetches so many commands in
+    /// a turn, and the queue of each submitter.
+    pub(crate) fn set_submission_queues(&mut self, queues: u32, burst: NonZeroU32, places: Vec<(SubmitterId, u32)>) {
+        self.here.submission = Some(Box::new(SubmissionQueues::new(queues, burst, places)));
     }
 
     /// The driver hands a command to the drive.

@@ -13,7 +13,12 @@ fn run(elevator: &str, depth: u32, hardware_queues: Option<u32>) -> Findings {
     run_on(elevator, depth, Surroundings { hardware_queues, ..Surroundings::default() })
 }
 
-/// The same with more said of the disk.
+/// Eight processors on which everything takes this part of the usual time \[%\].
+fn eight(percent: u64) -> HostCpus {
+    HostCpus { cpus: 8, costs: CpuPreset::usual().costs.scaled(percent) }
+}
+
+/// The same with more said of the disk, or of the processors.
 fn run_on(elevator: &str, depth: u32, around: Surroundings) -> Findings {
     let spec = blksched_disks::load("nvme-ssd-ideal").unwrap();
     let jobs = format!(
@@ -24,7 +29,7 @@ fn run_on(elevator: &str, depth: u32, around: Surroundings) -> Findings {
     let trial = Trial {
         elevator: Catalogue::builtin().parse(elevator).unwrap(),
         knobs: Vec::new(),
-        surroundings: Surroundings { cpus: Some(HostCpus { cpus: 8, costs: CpuPreset::usual().costs }), ..around },
+        surroundings: Surroundings { cpus: around.cpus.or(Some(eight(100))), ..around },
         plan: Arc::new(JobFile::parse(&jobs, "jobs").unwrap().plan(spec.build(0).facts().sectors).unwrap()),
         disk: Arc::new(spec),
         seed: 1,
@@ -47,6 +52,14 @@ fn a_queue_with_one_command_does_not_wait_behind_the_others_thousand() {
     let (own, still_of_all) = alone(&run("none", 512, Some(8)));
     assert!(shared > 1_000.0 && own < 0.2 * shared, "{own:.0} us with queues of its own, {shared:.0} us without");
     assert!(still_of_all > 0.95 * of_all, "{still_of_all:.1} and {of_all:.1} thousand");
+}
+
+#[test]
+fn under_kyber_one_read_does_not_wait_behind_another_queues_list_for_a_token() {
+    // The four have 1024 reads in the scheduler, more than its 256 tokens, where processors are faster than the disk.
+    let on = |hardware_queues| Surroundings { hardware_queues, cpus: Some(eight(10)), ..Surroundings::default() };
+    let [shared, own] = [None, Some(8)].map(|queues| alone(&run_on("kyber", 256, on(queues))).0);
+    assert!(own < 0.6 * shared, "{own:.0} us with queues of its own, {shared:.0} us without");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The domains: the queued requests of each kind of operation, and its tokens.
+//! The domains: the queued requests of each kind of operation, and its numbers of tokens.
 //!
 //! **Rule** Reads, writes, discards and the rest have 256, 128, 64 and 16 tokens, initially and at most; a turn is a
 //! batch of 16, 8, 1 and 1 requests. New requests wait in a *staged* list, where bios may still join them. A request
@@ -67,7 +67,7 @@ impl Domains {
 }
 
 /// One `T` per domain.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PerDomain<T>([T; 4]);
 
 impl<T> PerDomain<T> {
@@ -93,14 +93,13 @@ impl<T> IndexMut<Domain> for PerDomain<T> {
     }
 }
 
-/// One domain's requests and tokens.
-#[derive(Debug)]
+/// One domain's requests in one hardware queue.
+#[derive(Debug, Default)]
 pub(super) struct DomainQueue {
     /// Requests that bios may still join.
     pub(super) staged: NewestJoin,
     /// Requests that bios may no longer join.
     pub(super) flushed: List,
-    pub(super) tokens: Tokens,
 }
 
 /// The result of asking a domain for a request.
@@ -115,20 +114,16 @@ pub(super) enum DomainAnswer {
 }
 
 impl DomainQueue {
-    pub(super) fn new(tokens: Tokens) -> DomainQueue {
-        DomainQueue { staged: NewestJoin::default(), flushed: List::new(), tokens }
-    }
-
     pub(super) fn has_any(&self) -> bool {
         !self.staged.is_empty() || !self.flushed.is_empty()
     }
 
     #[inline(always)]
-    pub(super) fn take(&mut self) -> DomainAnswer {
+    pub(super) fn take(&mut self, tokens: &mut Tokens) -> DomainAnswer {
         if !self.has_any() {
             return DomainAnswer::NothingQueued;
         }
-        let Some(token) = self.tokens.get() else { return DomainAnswer::Throttled };
+        let Some(token) = tokens.get() else { return DomainAnswer::Throttled };
         if self.flushed.is_empty() {
             self.staged.hand_over(&mut self.flushed);
         }
@@ -150,22 +145,22 @@ mod tests {
 
     #[test]
     fn without_a_token_the_staged_list_is_left_as_it_is() {
-        let mut queue = DomainQueue::new(Tokens::new(16, Freed::Later));
+        let (mut queue, mut tokens) = (DomainQueue::default(), Tokens::new(16, Freed::Later));
         let bio = Bio::read(0, SubmitterId(1), Sector(0), 8);
         for index in 0..18 {
             queue.staged.push_back(RequestId::from_index(index), &bio);
         }
         for index in 0..16 {
-            assert_eq!(queue.take(), DomainAnswer::Goes(RequestId::from_index(index), index));
+            assert_eq!(queue.take(&mut tokens), DomainAnswer::Goes(RequestId::from_index(index), index));
         }
         // The rest was flushed with the others, and waits where no bio may join.
-        assert_eq!((queue.take(), queue.flushed.len()), (DomainAnswer::Throttled, 2));
+        assert_eq!((queue.take(&mut tokens), queue.flushed.len()), (DomainAnswer::Throttled, 2));
         queue.flushed.remove(RequestId::from_index(16));
         queue.flushed.remove(RequestId::from_index(17));
         queue.staged.push_back(RequestId::from_index(20), &bio);
-        assert_eq!((queue.take(), queue.staged.len()), (DomainAnswer::Throttled, 1));
-        queue.tokens.put_back(3);
-        assert_eq!(queue.take(), DomainAnswer::Goes(RequestId::from_index(20), 3));
-        assert_eq!(queue.take(), DomainAnswer::NothingQueued);
+        assert_eq!((queue.take(&mut tokens), queue.staged.len()), (DomainAnswer::Throttled, 1));
+        tokens.put_back(3);
+        assert_eq!(queue.take(&mut tokens), DomainAnswer::Goes(RequestId::from_index(20), 3));
+        assert_eq!(queue.take(&mut tokens), DomainAnswer::NothingQueued);
     }
 }

@@ -10,7 +10,8 @@
 //! **Costs when wrong** Here every window moves depths; later kernels' need 500 samples.
 //! **In the kernel** `kyber_stat_timer_fn`, `kyber_lat_status`, `kyber_adjust_rw_depth`, `kyber_adjust_other_depth`.
 
-use super::domain::{DomainQueue, PerDomain};
+use super::domain::PerDomain;
+use super::tokens::Tokens;
 use super::tunables::KyberTunables;
 use crate::elevator::{Cx, IdleFor};
 use crate::explain::{DepthChange, Domain, LatencyStatus, Reason};
@@ -94,7 +95,7 @@ impl Means {
     pub(super) fn look(
         &mut self,
         cx: &mut Cx<'_>,
-        queues: &mut PerDomain<DomainQueue>,
+        tokens: &mut PerDomain<Tokens>,
         tunables: &KyberTunables,
         jiffies: Jiffies,
     ) {
@@ -102,10 +103,10 @@ impl Means {
         cx.wake_at(None);
         let reads = reads.status(tunables.read_lat_nsec);
         let writes = sync_writes.status(tunables.write_lat_nsec);
-        resize(cx, queues, Domain::Read, [reads, writes], of_two(reads, writes));
-        resize(cx, queues, Domain::Write, [writes, reads], of_two(writes, reads));
-        resize(cx, queues, Domain::Other, [reads, writes], of_the_others(others.samples > 0, reads, writes));
-        let others = &queues[Domain::Other].tokens;
+        resize(cx, tokens, Domain::Read, [reads, writes], of_two(reads, writes));
+        resize(cx, tokens, Domain::Write, [writes, reads], of_two(writes, reads));
+        resize(cx, tokens, Domain::Other, [reads, writes], of_the_others(others.samples > 0, reads, writes));
+        let others = &tokens[Domain::Other];
         if reads.is_some_and(is_bad) || writes.is_some_and(is_bad) || others.depth() < others.most() {
             self.open(cx, NEXT, jiffies);
         }
@@ -174,12 +175,12 @@ fn of_the_others(any: bool, reads: Option<LatencyStatus>, writes: Option<Latency
 
 fn resize(
     cx: &mut Cx<'_>,
-    queues: &mut PerDomain<DomainQueue>,
+    tokens: &mut PerDomain<Tokens>,
     domain: Domain,
     [own, other]: [Option<LatencyStatus>; 2],
     change: Change,
 ) {
-    let tokens = &mut queues[domain].tokens;
+    let tokens = &mut tokens[domain];
     let from = tokens.depth();
     let to = change.apply(from, tokens.most());
     if to != from {

@@ -9,18 +9,18 @@
 //! `kyber_prepare_request`.
 
 use super::domain::{DomainQueue, Domains, PerDomain};
+use super::hardware_queues::HardwareQueues;
 use super::means::Means;
 use super::statistics::Statistics;
 use super::tokens::{Freed, Tokens};
 use super::tunables::KyberTunables;
-use super::turn::Turn;
 use crate::elevator::{Admission, Admits, Cx, DeviceFacts, Dispatch, Elevator, Grouped, Insert, Merges, Run, Tuned};
 use crate::elevators::ioprio::MergePriorities;
 use crate::elevators::tags::Tags;
 use crate::explain::{Domain, End};
 use crate::mechanism;
 use crate::queue::merge::Merging;
-use crate::request::{Bio, Op, RequestId, Requests, Table, Waiter};
+use crate::request::{Bio, Op, RequestId, Requests, SubmitterId, Table, Waiter};
 use crate::time::{Instant, Jiffies, Span};
 use crate::tunables::Tunables;
 
@@ -79,8 +79,8 @@ pub struct Kyber {
     tunables: KyberTunables,
     jiffies: Jiffies,
     rules: Rules,
-    queues: PerDomain<DomainQueue>,
-    turn: Turn,
+    queues: HardwareQueues,
+    tokens: PerDomain<Tokens>,
     feedback: Feedback,
     started: Table<Started>,
 }
@@ -88,13 +88,12 @@ pub struct Kyber {
 impl Kyber {
     pub(super) fn new(tunables: KyberTunables, hz: u32, rules: Rules) -> Kyber {
         let Rules { domains, freed, feedback, .. } = rules;
-        let queue = |domain| DomainQueue::new(Tokens::new(domains.most_tokens(domain), freed));
         Kyber {
             tunables,
             jiffies: Jiffies::new(hz),
             rules,
-            queues: PerDomain::from_fn(queue),
-            turn: Turn::default(),
+            queues: HardwareQueues::default(),
+            tokens: PerDomain::from_fn(|domain| Tokens::new(domains.most_tokens(domain), freed)),
             feedback: match feedback {
                 FeedbackRule::Means => Feedback::Means(Means::default()),
                 FeedbackRule::Percentiles => Feedback::Percentiles(Statistics::default()),
@@ -115,7 +114,13 @@ impl Kyber {
     }
 
     fn queue_of(&mut self, bio: &Bio) -> &mut DomainQueue {
-        &mut self.queues[self.rules.domains.of(bio)]
+        &mut self.queues.of_mut(bio.submitter).lists[self.rules.domains.of(bio)]
+    }
+
+    fn put_back(&mut self, domain: Domain, token: u32) {
+        let tokens = &mut self.tokens[domain];
+        tokens.put_back(token);
+        self.queues.token_returned(domain, tokens.depth());
     }
 
     #[inline(always)]
@@ -148,12 +153,13 @@ impl Elevator for Kyber {
             Insert::First => queue.flushed.push_front(rq),
             _ => queue.staged.push_back(rq, cx.rq(rq)),
         }
+        self.queues.runs(cx.rq(rq).submitter);
         Run::No
     }
 
     #[inline(always)]
     fn dispatch(&mut self, cx: &mut Cx<'_>) -> Dispatch {
-        match self.turn.choose(cx, &mut self.queues, self.rules.domains) {
+        match self.queues.choose(cx, &mut self.tokens, self.rules.domains) {
             Some((rq, token)) => {
                 *self.started.row(rq) = Started { at: cx.now, token };
                 Dispatch::Issue(rq)
@@ -168,12 +174,12 @@ impl Elevator for Kyber {
         let domain = self.rules.domains.of(cx.rq(rq));
         let Started { at, token } = self.started[rq];
         self.count(cx, domain, cx.now.since(cx.rq(rq).queued_at), cx.now.since(at));
-        self.queues[domain].tokens.put_back(token);
+        self.put_back(domain, token);
         Run::No
     }
 
     fn has_work(&self) -> bool {
-        self.queues.iter().any(DomainQueue::has_any)
+        self.queues.have_any()
     }
 
     fn deadline(&self) -> Option<Instant> {
@@ -185,8 +191,8 @@ impl Elevator for Kyber {
 
     fn elapse(&mut self, cx: &mut Cx<'_>) -> Run {
         match &mut self.feedback {
-            Feedback::Means(means) => means.look(cx, &mut self.queues, &self.tunables, self.jiffies),
-            Feedback::Percentiles(kept) => kept.look(cx, &mut self.queues, self.jiffies),
+            Feedback::Means(means) => means.look(cx, &mut self.tokens, &self.tunables, self.jiffies),
+            Feedback::Percentiles(kept) => kept.look(cx, &mut self.tokens, self.jiffies),
         }
         Run::No
     }
@@ -197,14 +203,14 @@ impl Elevator for Kyber {
 
     /// Returns the request's token, and puts the request first in its domain.
     fn requeue(&mut self, cx: &mut Cx<'_>, rq: RequestId) {
-        let token = self.started[rq].token;
-        let queue = self.queue_of(cx.rq(rq));
-        queue.tokens.put_back(token);
-        queue.flushed.push_front(rq);
+        let domain = self.rules.domains.of(cx.rq(rq));
+        self.put_back(domain, self.started[rq].token);
+        self.queue_of(cx.rq(rq)).flushed.push_front(rq);
+        self.queues.runs(cx.rq(rq).submitter);
     }
 
     fn check(&self, requests: &Requests) {
-        self.queues.iter().for_each(|queue| queue.check(requests));
+        self.queues.check(requests);
     }
 }
 
@@ -218,7 +224,7 @@ impl Merges for Kyber {
     }
 
     fn newest(&self, bio: &Bio, than: Option<RequestId>) -> Option<RequestId> {
-        self.queues[self.rules.domains.of(bio)].staged.newest(than)
+        self.queues.of(bio.submitter).lists[self.rules.domains.of(bio)].staged.newest(than)
     }
 
     #[inline(always)]
@@ -229,7 +235,7 @@ impl Merges for Kyber {
         than: Option<RequestId>,
         left: &mut usize,
     ) -> Option<(RequestId, End)> {
-        self.queues[self.rules.domains.of(bio)].staged.beside(requests, bio, than, left)
+        self.queues.of(bio.submitter).lists[self.rules.domains.of(bio)].staged.beside(requests, bio, than, left)
     }
 
     fn grown(&mut self, cx: &mut Cx<'_>, rq: RequestId, _end: End) {
@@ -239,6 +245,10 @@ impl Merges for Kyber {
 }
 
 impl Admits for Kyber {
+    fn place(&mut self, submitter: SubmitterId, hardware_queue: u32) {
+        self.queues.place(submitter, hardware_queue, self.rules.tags.era());
+    }
+
     fn shallowest(&self, device: &DeviceFacts) -> Option<u32> {
         Some(self.async_depth(device))
     }

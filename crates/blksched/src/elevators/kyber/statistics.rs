@@ -8,8 +8,9 @@
 //! **In the kernel** `kyber_timer_fn`, `KYBER_GOOD_BUCKETS`, `latency_buckets`, `read_lat_nsec`, `write_lat_nsec`.
 
 use super::depth::{self, Remembered};
-use super::domain::{DomainQueue, PerDomain};
+use super::domain::PerDomain;
 use super::latency::{Judged, Latencies};
+use super::tokens::Tokens;
 use super::tunables::KyberTunables;
 use crate::elevator::{Cx, IdleFor};
 use crate::explain::{Domain, Latency, Reason};
@@ -78,7 +79,7 @@ impl Statistics {
     }
 
     /// Handles the timer: judges latencies and resizes domains.
-    pub(super) fn look(&mut self, cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, jiffies: Jiffies) {
+    pub(super) fn look(&mut self, cx: &mut Cx<'_>, tokens: &mut PerDomain<Tokens>, jiffies: Jiffies) {
         self.due = None;
         cx.wake_at(None);
         let (now, a_second) = (jiffies.tick(cx.now), Tick::from(jiffies.hz()));
@@ -95,7 +96,7 @@ impl Statistics {
             let judged = latencies.judge(Latency::Total, now, a_second);
             explain(cx, domain, Latency::Total, judged);
             let total = remembered.go_by(judged, device_has_too_much);
-            let tokens = &mut queues[domain].tokens;
+            let tokens = &mut tokens[domain];
             let (from, most) = (tokens.depth(), tokens.most());
             let change = total.and_then(|total| depth::decide(from, most, total, device_has_too_much));
             if let Some((to, why)) = change {

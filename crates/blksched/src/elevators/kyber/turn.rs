@@ -6,6 +6,7 @@
 //! **In the kernel** `kyber_dispatch_cur_domain`, `cur_domain`, `batching`, `kyber_batch_size`, `flush_busy_kcq`.
 
 use super::domain::{DOMAINS, DomainAnswer, DomainQueue, Domains, PerDomain};
+use super::tokens::Tokens;
 use crate::elevator::Cx;
 use crate::explain::{Domain, DomainTurn, Reason};
 use crate::request::RequestId;
@@ -30,32 +31,33 @@ impl Turn {
     pub(super) fn choose(
         &mut self,
         cx: &mut Cx<'_>,
-        queues: &mut PerDomain<DomainQueue>,
+        lists: &mut PerDomain<DomainQueue>,
+        tokens: &mut PerDomain<Tokens>,
         domains: Domains,
     ) -> Option<(RequestId, u32)> {
         let mut why = DomainTurn::BatchUsed;
         if self.taken < domains.batch(self.domain) {
-            if let Some(chosen) = ask(cx, queues, self.domain) {
+            if let Some(chosen) = ask(cx, (lists, tokens), self.domain) {
                 self.taken += 1;
                 return Some(chosen);
             }
             why = DomainTurn::NothingToSend;
         }
-        self.ask_the_others(&mut cx.apart(), queues, why)
+        self.ask_the_others(&mut cx.apart(), (lists, tokens), why)
     }
 
     #[inline(never)]
     fn ask_the_others(
         &mut self,
         cx: &mut Cx<'_>,
-        queues: &mut PerDomain<DomainQueue>,
+        (lists, tokens): (&mut PerDomain<DomainQueue>, &mut PerDomain<Tokens>),
         why: DomainTurn,
     ) -> Option<(RequestId, u32)> {
         self.taken = 0;
         let started = self.domain as usize;
         for nth in 1..=DOMAINS.len() {
             let domain = DOMAINS[(started + nth) % DOMAINS.len()];
-            if let Some(chosen) = ask(cx, queues, domain) {
+            if let Some(chosen) = ask(cx, (&mut *lists, &mut *tokens), domain) {
                 *self = Turn { domain, taken: 1 };
                 cx.explain(Reason::DomainBegan { domain, why });
                 return Some(chosen);
@@ -66,8 +68,12 @@ impl Turn {
 }
 
 #[inline(always)]
-fn ask(cx: &mut Cx<'_>, queues: &mut PerDomain<DomainQueue>, domain: Domain) -> Option<(RequestId, u32)> {
-    match queues[domain].take() {
+fn ask(
+    cx: &mut Cx<'_>,
+    (lists, tokens): (&mut PerDomain<DomainQueue>, &mut PerDomain<Tokens>),
+    domain: Domain,
+) -> Option<(RequestId, u32)> {
+    match lists[domain].take(&mut tokens[domain]) {
         DomainAnswer::Goes(rq, token) => {
             cx.explain(Reason::TokenTaken { domain, token });
             Some((rq, token))

@@ -70,6 +70,13 @@ impl WaitQueues {
         self.waiters -= 1;
     }
 
+    /// A task that waits in this queue found a tag in another way.
+    pub(crate) fn withdraw(&mut self, queue: usize, task: Task) {
+        let at = self.queues[queue].iter().position(|&waits| waits == task).expect("it waits there");
+        self.queues[queue].remove(at);
+        self.waiters -= 1;
+    }
+
     /// A woken task runs.
     pub fn runs(&mut self) {
         self.waiters -= 1;

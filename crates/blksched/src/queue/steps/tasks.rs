@@ -53,11 +53,12 @@ impl<L: Listener> BlockQueue<L> {
         self
     }
 
-    /// The processor of this submitter uses this hardware queue, counted from 0; a number beyond the last queue means
-    /// the last.
+    /// The processor of this submitter uses this hardware queue, counted from 0; to be called before its first bio. If
+    /// each queue has [tags of its own](Self::with_hardware_queues), a number beyond the last means the last.
     pub fn place(&mut self, submitter: SubmitterId, hardware_queue: u32) {
         if let SlotPools::Tags(tasks) = &mut self.state.slots {
-            tasks.place(submitter, hardware_queue);
+            let queue = tasks.place(submitter, hardware_queue);
+            self.elevator.place(submitter, queue);
         }
     }
 }
