@@ -15,6 +15,7 @@ mod locks;
 mod placement;
 mod preset;
 
+pub(crate) use calls::Completing;
 pub use calls::{CallCosts, CompletesOn, UringCosts};
 pub(crate) use cores::{Cores, Cost, Rank, WorkProgress};
 pub use costs::{CpuCosts, DispatchIn, FairClass, LockScope, SchedulerCosts, Schedules, TaskOrder};
@@ -61,4 +62,14 @@ pub struct CpuReport {
     pub spun: blksched::Span,
     /// The scheduler's lock; of several, the busiest.
     pub lock: LockReport,
+}
+
+impl CpuReport {
+    /// The part of the work that waited for the scheduler's lock \[%\]; 0 where nothing worked.
+    pub fn lock_waits_percent(&self) -> f64 {
+        match self.busy.as_secs_f64() {
+            0.0 => 0.0,
+            busy => 100.0 * self.spun.as_secs_f64() / busy,
+        }
+    }
 }

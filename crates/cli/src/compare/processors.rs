@@ -93,9 +93,10 @@ fn is_plot(arguments: &CompareArguments) -> bool {
 /// The curves, and where each of them ends.
 fn text(curve: &Curve, seeds: u32, style: TableStyle) -> String {
     let mut text = output::paragraph(&format!(
-        "{} on {}, {seeds} seeds; runs of at most {} of simulated time; the load is the same on every host",
+        "{} on {}, {seeds} seed{}; runs of at most {} of simulated time; the load is the same on every host",
         curve.stage.workload.name,
         curve.stage.on_what(),
+        if seeds == 1 { "" } else { "s" },
         curve.limit
     ));
     text.push('\n');

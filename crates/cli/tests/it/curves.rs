@@ -90,4 +90,9 @@ fn calls_and_queues_that_change_nothing_are_told() {
     assert!(uring.contains("cpu=epyc-6.18, which does not know what io_uring's calls take"), "{uring}");
     let tags = run("nvme-ssd-ideal", "nr_hw_queues=2,host_tagset=1", "--hipri=0");
     assert!(tags.contains("host_tagset changes nothing") && !tags.contains("registerfiles"), "{tags}");
+    let thread = run("null", "cpus=2", "--sqthread_poll_cpu=1");
+    assert!(thread.contains("sqthread_poll_cpu=1 changes nothing without sqthread_poll"), "{thread}");
+    assert!(!thread.contains("registerfiles"), "{thread}");
+    let passed = run("null", "cpus=2,rq_affinity=2,irq_cpu=1", "--hipri=0");
+    assert!(passed.contains("epyc-6.18 does not know what passing an interrupt on takes"), "{passed}");
 }

@@ -14,6 +14,7 @@ impl Stage {
         notes.extend(self.queues_that_are_not(scene));
         notes.extend(self.interrupts_elsewhere(scene));
         notes.extend(self.calls_that_are_not_known(scene));
+        notes.extend(self.threads_elsewhere(scene));
         notes
     }
 
@@ -53,17 +54,33 @@ impl Stage {
 
     /// Of a drive with several hardware queues each interrupts one of its own processors.
     fn interrupts_elsewhere(&self, scene: &Scene) -> Option<String> {
-        let CompletesOn::Interrupted(cpu) = scene.host.cpu.as_ref()?.costs.completes else { return None };
+        let preset = scene.host.cpu.as_ref()?;
+        let (CompletesOn::Interrupted(cpu) | CompletesOn::PassedOn(cpu)) = preset.costs.completes else { return None };
         let kind = scene.attached.unwrap_or(self.disk.attached);
         let has_several = kind.has_hardware_queues() && scene.host.hardware_queues.unwrap_or(scene.host.cpus) > 1;
-        (cpu > 0 && has_several).then(|| {
-            let name = &self.disk.name;
-            format!("--host irq_cpu changes nothing: {name} has several hardware queues, each with its own processor")
-        })
+        let is_free = preset.costs.completes == CompletesOn::PassedOn(cpu) && preset.costs.pass_on.is_zero();
+        match cpu {
+            0 => None,
+            _ if has_several => Some(format!(
+                "--host irq_cpu changes nothing: {} has several hardware queues, each with its own processor",
+                self.disk.name
+            )),
+            _ => is_free.then(|| {
+                format!(
+                    "--host irq_cpu changes nothing with rq_affinity=2: cpu={} does not know what passing an interrupt \
+                     on takes (docs/host.md)",
+                    preset.name
+                )
+            }),
+        }
     }
 
     fn calls_that_are_not_known(&self, scene: &Scene) -> Option<String> {
-        let usual = |calls: CallWay| calls == CallWay { interface: calls.interface, ..CallWay::default() };
+        // Where a thread works is nothing without the thread.
+        let usual = |calls: CallWay| {
+            let thread_cpu = calls.thread_cpu.filter(|_| !calls.has_thread);
+            calls == CallWay { interface: calls.interface, thread_cpu, ..CallWay::default() }
+        };
         let said = "registerfiles, fixedbufs, hipri and sqthread_poll change nothing";
         let note = |(name, calls): (&str, CallWay)| match &scene.host.cpu {
             _ if calls.interface != CallInterface::Uring => Some(format!("{name}: {said} without io_uring")),
@@ -77,5 +94,22 @@ impl Stage {
         let unusual = self.plan.jobs.iter().filter(|job| job.number == 0 && !usual(job.calls));
         let notes: Vec<String> = unusual.filter_map(|job| note((&job.name, job.calls))).collect();
         (!notes.is_empty()).then(|| notes.join("; "))
+    }
+
+    /// Of threads that submit for io_uring: those that are not there, and those whose processor is not.
+    fn threads_elsewhere(&self, scene: &Scene) -> Vec<String> {
+        let knows = scene.host.cpu.as_ref().is_some_and(|preset| preset.costs.uring.is_some());
+        let note = |job: &JobPlan| match job.calls.thread_cpu? {
+            cpu if !job.calls.has_thread => {
+                Some(format!("{}: sqthread_poll_cpu={cpu} changes nothing without sqthread_poll", job.name))
+            }
+            cpu if knows && cpu >= scene.host.cpus => Some(format!(
+                "{}: the host has no processor {cpu} (sqthread_poll_cpu), so the thread works on the next one; \
+                 --host cpus=N adds more",
+                job.name
+            )),
+            _ => None,
+        };
+        self.plan.jobs.iter().filter(|job| job.number == 0).filter_map(note).collect()
     }
 }

@@ -132,13 +132,15 @@ impl OfProcessors {
             return Err(WordError::new(Expected::Value, "off", message));
         };
         if let Some(irq) = irq_cpu.filter(|irq| *irq >= cpus) {
+            let which = if host.cpu_counts.is_empty() { "" } else { ", which the smallest of all hosts has" };
             let message =
-                format!("`{irq}` is not a value of irq_cpu: expected one of the processors 0 to {}", cpus - 1);
+                format!("`{irq}` is not a value of irq_cpu: expected one of the processors 0 to {}{which}", cpus - 1);
             return Err(WordError::new(Expected::Value, &irq.to_string(), message));
         }
         preset.costs.dispatch = dispatch.unwrap_or(preset.costs.dispatch);
         preset.costs.completes = match (rq_affinity, irq_cpu) {
-            (None, None) | (Some(2), _) => CompletesOn::Submitter,
+            (None, None) => CompletesOn::Submitter,
+            (Some(2), irq) => CompletesOn::PassedOn(irq.unwrap_or(0)),
             (_, irq) => CompletesOn::Interrupted(irq.unwrap_or(0)),
         };
         Ok(())
@@ -169,7 +171,8 @@ fn counts(text: &str) -> Result<Vec<u32>, String> {
         let doublings = core::iter::successors(Some(first), |cpus| Some(cpus * 2)).take_while(|cpus| *cpus < last);
         return Ok(doublings.chain([last]).collect());
     }
-    let mut counts = text.split('/').map(HostCpus::count).collect::<Result<Vec<_>, _>>()?;
+    let several = |problem: String| format!("{problem}, a list as in 1/4/10, or doublings as in 1..64");
+    let mut counts = text.split('/').map(HostCpus::count).collect::<Result<Vec<_>, _>>().map_err(several)?;
     counts.sort_unstable();
     counts.dedup();
     Ok(counts)
@@ -349,7 +352,7 @@ mod tests {
         let completes = |text: &str| parse(text).unwrap().cpu.map(|preset| preset.costs.completes);
         assert_eq!(
             (completes(""), completes("rq_affinity=2,irq_cpu=3")),
-            (Some(CompletesOn::Submitter), completes(""))
+            (Some(CompletesOn::Submitter), Some(CompletesOn::PassedOn(3)))
         );
         assert_eq!(completes("irq_cpu=3"), Some(CompletesOn::Interrupted(3)), "rq_affinity is 1 by default");
         assert_eq!(completes("rq_affinity=0"), Some(CompletesOn::Interrupted(0)));
@@ -397,6 +400,11 @@ mod tests {
         assert!(error("sdb:max_byte=1m").contains("did you mean `max_bytes`?"), "{}", error("sdb:max_byte=1m"));
         assert!(error("sdb:dirty_bytes=1m").contains("is not a setting of one disk (sdb)"));
         assert!(error("sdb:max_bytes=lots").contains("expected 0..=64g"), "{}", error("sdb:max_bytes=lots"));
+        let too_far = error("cpus=1..64,irq_cpu=5");
+        assert!(
+            too_far.contains("expected one of the processors 0 to 0, which the smallest of all hosts"),
+            "{too_far}"
+        );
         assert!(error("cpu=gone.toml").starts_with("gone.toml: "), "{}", error("cpu=gone.toml"));
     }
 }

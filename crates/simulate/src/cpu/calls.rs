@@ -33,23 +33,36 @@ pub struct UringCosts {
 /// Which processor handles a completion.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CompletesOn {
-    /// The submitter's, to the processor (`rq_affinity` 2). A drive with a queue for each processor interrupts there.
+    /// The submitter's. A drive with a queue for each processor interrupts there; how it comes there otherwise was not
+    /// said, and costs nothing.
     #[default]
     Submitter,
+    /// The submitter's, to the processor (`rq_affinity` 2): the one that is interrupted, if it is another, passes it
+    /// on. This one is interrupted on a disk with one hardware queue.
+    PassedOn(u32),
     /// The one that is interrupted (`rq_affinity` 0; and 1, as all processors here share a cache): this one for a disk
     /// with one hardware queue, otherwise the first of those that share the queue.
     Interrupted(u32),
 }
 
+/// Where the completions of a submitter are handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Completing {
+    pub(crate) cpu: u32,
+    /// Whether another processor is interrupted and passes it on.
+    pub(crate) is_passed_on: bool,
+}
+
 impl CompletesOn {
     /// For a submitter on each of this many processors, on a disk with this many hardware queues.
-    pub(crate) fn by_submitter(self, cpus: u32, hardware_queues: u32) -> Vec<u32> {
+    pub(crate) fn by_submitter(self, cpus: u32, hardware_queues: u32) -> Vec<Completing> {
         let queue = |cpu: u32| hardware_queue(cpu as usize, cpus as usize, hardware_queues.max(1) as usize);
         let first = |cpu: u32| (0..=cpu).find(|&other| queue(other) == queue(cpu)).unwrap_or(cpu);
+        let interrupted = |one: u32, cpu| if hardware_queues <= 1 { one.min(cpus - 1) } else { first(cpu) };
         let on = |cpu: u32| match self {
-            CompletesOn::Submitter => cpu,
-            CompletesOn::Interrupted(one) if hardware_queues <= 1 => one.min(cpus - 1),
-            CompletesOn::Interrupted(_) => first(cpu),
+            CompletesOn::Submitter => Completing { cpu, is_passed_on: false },
+            CompletesOn::PassedOn(one) => Completing { cpu, is_passed_on: interrupted(one, cpu) != cpu },
+            CompletesOn::Interrupted(one) => Completing { cpu: interrupted(one, cpu), is_passed_on: false },
         };
         (0..cpus).map(on).collect()
     }
@@ -133,10 +146,18 @@ mod tests {
 
     #[test]
     fn an_interrupt_comes_where_the_queue_has_it_and_is_passed_on_if_asked_for() {
-        assert_eq!(CompletesOn::Submitter.by_submitter(4, 1), [0, 1, 2, 3]);
-        assert_eq!(CompletesOn::Interrupted(2).by_submitter(4, 1), [2; 4]);
-        assert_eq!(CompletesOn::Interrupted(9).by_submitter(4, 1), [3; 4], "there is no tenth");
-        assert_eq!(CompletesOn::Interrupted(3).by_submitter(4, 2), [0, 0, 2, 2]);
-        assert_eq!(CompletesOn::Interrupted(3).by_submitter(4, 4), [0, 1, 2, 3]);
+        let on = |completes: CompletesOn, queues| -> [(u32, bool); 4] {
+            let all = completes.by_submitter(4, queues);
+            std::array::from_fn(|nth| (all[nth].cpu, all[nth].is_passed_on))
+        };
+        let here = |cpus: [u32; 4]| cpus.map(|cpu| (cpu, false));
+        assert_eq!(on(CompletesOn::Submitter, 1), here([0, 1, 2, 3]));
+        assert_eq!(on(CompletesOn::Interrupted(2), 1), here([2; 4]));
+        assert_eq!(on(CompletesOn::Interrupted(9), 1), here([3; 4]), "there is no tenth");
+        assert_eq!(on(CompletesOn::Interrupted(3), 2), here([0, 0, 2, 2]));
+        assert_eq!(on(CompletesOn::Interrupted(3), 4), here([0, 1, 2, 3]));
+        assert_eq!(on(CompletesOn::PassedOn(1), 1), [(0, true), (1, false), (2, true), (3, true)]);
+        assert_eq!(on(CompletesOn::PassedOn(1), 2), [(0, false), (1, true), (2, false), (3, true)]);
+        assert_eq!(on(CompletesOn::PassedOn(1), 4), here([0, 1, 2, 3]));
     }
 }

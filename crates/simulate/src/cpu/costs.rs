@@ -11,6 +11,8 @@ pub struct CpuCosts {
     pub submit: Span,
     /// The interrupt and the completion of a request.
     pub interrupt: Span,
+    /// What an interrupt takes more on a processor to which another passes it on.
+    pub pass_on: Span,
     /// The process reaps one completion.
     pub reap: Span,
     /// A processor switches to a process that slept.
@@ -160,6 +162,7 @@ impl CpuCosts {
         CpuCosts {
             submit: of(self.submit),
             interrupt: of(self.interrupt),
+            pass_on: of(self.pass_on),
             reap: of(self.reap),
             switch: of(self.switch),
             switch_doubling: of(self.switch_doubling),
@@ -189,6 +192,7 @@ impl CpuCosts {
             ("waking it, in the interrupt".to_owned(), self.wake),
             ("… more for each doubling of the processes on a processor".to_owned(), self.wake_doubling),
             ("the interrupt, and the end of the request".to_owned(), self.interrupt),
+            ("… more where another processor passes it on".to_owned(), self.pass_on),
             ("a worker, where a scheduler gets a request without a plug".to_owned(), self.worker),
             ("… for each request, where it is a task of its own".to_owned(), self.worker_request),
             ("what a lock guards, moved from another processor".to_owned(), self.handover),
@@ -234,6 +238,7 @@ mod tests {
         for zero in [
             &mut usual.worker,
             &mut usual.worker_request,
+            &mut usual.pass_on,
             &mut usual.mq_deadline.complete,
             &mut usual.mq_deadline.open,
             &mut usual.kyber.complete,

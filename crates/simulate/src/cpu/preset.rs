@@ -48,7 +48,7 @@ const SPANS: [&str; 12] = [
     "bfq.complete",
 ];
 /// Costs that a file may leave out, which are then 0.
-const MORE_SPANS: [&str; 7] = [
+const MORE_SPANS: [&str; 8] = [
     "process.switch_doubling",
     "process.wake",
     "process.wake_doubling",
@@ -56,6 +56,7 @@ const MORE_SPANS: [&str; 7] = [
     "mq-deadline.open",
     "kyber.open",
     "bfq.open",
+    "interrupt.pass_on",
 ];
 /// What io_uring's calls take, and those of one call for each I/O: each of the two whole, or left out.
 const URING: [&str; 6] = [
@@ -212,6 +213,7 @@ impl<'a> Read<'a> {
             wake_doubling: more("process.wake_doubling"),
             turns,
             interrupt: cost("interrupt.complete")?,
+            pass_on: more("interrupt.pass_on"),
             worker: cost("worker.run")?,
             worker_request: more("worker.request"),
             dispatch: self.dispatch,

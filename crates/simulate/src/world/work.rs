@@ -9,7 +9,8 @@ use blksched_workloads::{CallInterface, CallWay};
 use super::mail::Letter;
 use super::{Observer, World};
 use crate::cpu::{
-    CallCosts, Cores, Cost, CpuCosts, CpuReport, DispatchIn, HostCpus, Rank, SchedulerCosts, Schedules, WorkProgress,
+    CallCosts, Completing, Cores, Cost, CpuCosts, CpuReport, DispatchIn, HostCpus, Rank, SchedulerCosts, Schedules,
+    WorkProgress,
 };
 use crate::disk_number::DiskNumber;
 use crate::story::{Happening, IoId};
@@ -65,7 +66,7 @@ pub(super) struct Labour {
     /// What waking a process costs each processor.
     wakes: Vec<Span>,
     /// Of each disk, the processor that handles completions for a submitter on each.
-    completing: Vec<Vec<u32>>,
+    completing: Vec<Vec<Completing>>,
     /// Submitted bios that have not reached the queue, by the world's name for them.
     bios: Vec<Bio>,
     /// Whether the worker of each processor has been called and has not run yet.
@@ -230,15 +231,17 @@ impl Labour {
     fn wakes_owner(&mut self, disk: DiskNumber, rq: RequestId) -> (usize, Span) {
         let completing = &self.completing[disk.index()];
         let Some(owner) = self.owners[disk.index()][rq.index()] else {
-            return (completing[0] as usize, self.costs.interrupt);
+            return (completing[0].cpu as usize, self.costs.interrupt);
         };
         let process = &mut self.processes[owner as usize];
         if process.polls {
             return (process.cpu as usize, Span::ZERO);
         }
-        let cpu = completing[process.cpu as usize] as usize;
+        let Completing { cpu, is_passed_on } = completing[process.cpu as usize];
+        let cpu = cpu as usize;
+        let passed = if is_passed_on { self.costs.pass_on } else { Span::ZERO };
         let sleeps = process.working == 0 && !core::mem::replace(&mut process.is_woken, true);
-        (cpu, self.costs.interrupt + if sleeps { self.wakes[cpu] } else { Span::ZERO })
+        (cpu, self.costs.interrupt + passed + if sleeps { self.wakes[cpu] } else { Span::ZERO })
     }
 
     /// What dispatching costs a worker, above being called.

@@ -174,6 +174,20 @@ fn completions_on_one_processor_keep_it_busy_and_queues_of_their_own_are_interru
 }
 
 #[test]
+fn an_interrupt_that_is_passed_on_costs_what_the_preset_says_and_nothing_unless_it_does() {
+    let on = |completes, pass_on, attached| {
+        worked(CpuCosts { completes, pass_on, ..CpuPreset::usual().costs }, attached, READERS)
+    };
+    let ten = Span::from_us(10);
+    let (free, ..) = on(CompletesOn::PassedOn(0), Span::ZERO, Attached::Loop);
+    let (dear, ..) = on(CompletesOn::PassedOn(0), ten, Attached::Loop);
+    assert_eq!(free, on(CompletesOn::Submitter, ten, Attached::Loop).0);
+    assert!(dear < free, "{dear} where passing it on takes time, {free} otherwise");
+    let apart = |completes| on(completes, ten, Attached::Nvme);
+    assert_eq!(apart(CompletesOn::PassedOn(0)), apart(CompletesOn::Submitter), "each queue has its own processor");
+}
+
+#[test]
 fn each_way_of_io_uring_costs_what_the_preset_says() {
     let us = Span::from_us;
     let calls = CallCosts { submit: us(4), reap: us(1) };

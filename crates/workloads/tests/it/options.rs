@@ -1027,6 +1027,8 @@ fn a_containers_processors_bound_those_of_its_jobs() {
         plan(&format!("[j]\nrw=read\nsize=4k\n{options}\n")).jobs[0].cpus_allowed.0
     };
     assert_eq!(sets("cgroup=web;cgroup_files=cpuset.cpus: 0-1"), 0b11);
+    assert_eq!(sets("cgroup=web;cgroup_files=cpuset.cpus: 0-1,3, 5-6, io.weight: 300"), 0b110_1011);
+    assert_eq!(sets("cgroup=web;cgroup_files=io.weight: 300, web/cpuset.cpus: 1,3"), 0b1010);
     let of_parent = "cgroup=web/a;cpus_allowed=1-2;cgroup_files=web/cpuset.cpus: 0-1 5";
     assert_eq!(sets(of_parent), 0b10, "a parent's hold, too");
     assert_eq!(sets("cgroup=web;cpus_allowed=4;cgroup_files=cpuset.cpus: 0-1"), 0b11, "none is left: the group's");

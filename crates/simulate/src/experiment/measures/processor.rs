@@ -18,8 +18,8 @@ pub(super) const MEASURES: &[Measure] = &[
         needs: Needs::Processes,
         arguments: &[],
         unit: "%",
-        doc: "the part of that time that waited for the scheduler's lock",
-        values: |outcome, _| of(outcome, |cpu| 100.0 * cpu.spun.as_secs_f64() / cpu.busy.as_secs_f64()),
+        doc: "the part of that time that waited for the scheduler's lock; none where nothing worked",
+        values: |outcome, _| of(outcome, CpuReport::lock_waits_percent),
     },
 ];
 

@@ -51,11 +51,11 @@ fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
 
 /// Parses `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. The last value given for a file applies.
 fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
-    for written in text.split(',') {
-        let file = group_file(written, GroupFileWrite::Always)?;
+    for written in files_of(text) {
+        let file = group_file(&written, GroupFileWrite::Always)?;
         if file.file == GroupFile::CPUS {
             if CpuSet::parse(&file.text.replace(' ', ",")).is_none() {
-                return expected(format!("{}: processors from 0 to 63, as in 0-3 6", GroupFile::CPUS));
+                return expected(format!("{}: processors from 0 to 63, as in 0-3,6", GroupFile::CPUS));
             }
             settings.ending.cgroup.files.push(file);
             continue;
@@ -66,6 +66,19 @@ fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
         settings.ending.cgroup.files.push(file);
     }
     Ok(())
+}
+
+/// What is written to each file: the parts between commas, where `cpuset.cpus: 0-3,6` is one.
+fn files_of(text: &str) -> Vec<String> {
+    let is_of_cpus = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_digit() || " -".contains(c));
+    let mut files: Vec<String> = Vec::new();
+    for part in text.split(',') {
+        match files.last_mut().filter(|last| is_of_cpus(part.trim()) && last.contains(GroupFile::CPUS)) {
+            Some(last) => *last = format!("{last},{}", part.trim()),
+            None => files.push(part.to_owned()),
+        }
+    }
+    files
 }
 
 /// Files that a scheduler's name can ask for; the percentages in `io.max: wbps=25%, io.latency: target=150%` refer to
