@@ -34,10 +34,28 @@ pub fn notes_on_files(contenders: &[Contender], plan: &Plan) -> Vec<String> {
     let nothing = |(file, why, under): (&str, String, Vec<&str>)| {
         format!("{file} does nothing under {}: {why}", under.join(", "))
     };
+    let weightless = unweighed(contenders, plan).map(|under| {
+        let why = "only BFQ, CFQ with +groups and io.cost share by weights";
+        nothing(("cgroup_weight", why.to_owned(), under))
+    });
     let asked_in_vain = contenders.iter().flat_map(|contender| in_vain(contender, plan));
     let others = alone(plan).into_iter().chain(unheard(contenders, plan));
-    found.into_iter().map(nothing).chain(asked_in_vain).chain(others).collect()
+    found.into_iter().map(nothing).chain(weightless).chain(asked_in_vain).chain(others).collect()
 }
+
+/// The schedulers that do not share by the weights that jobs give their groups; `None` if there are none of either.
+fn unweighed<'a>(contenders: &'a [Contender], plan: &Plan) -> Option<Vec<&'a str>> {
+    plan.groups.iter().find(|group| group.weight != USUAL_WEIGHT)?;
+    let is_deaf = |one: &&Contender| {
+        let has_cost = one.choice.io_cost.is_some() || is_switched_on(plan);
+        !has_groups(&one.choice) && !(has_cost && one.choice.preset.slots.era().is_some())
+    };
+    let under: Vec<&str> = contenders.iter().filter(is_deaf).map(|one| one.name.as_str()).collect();
+    (!under.is_empty()).then_some(under)
+}
+
+/// A group's weight if nobody sets it.
+const USUAL_WEIGHT: u32 = 100;
 
 /// Weights below a parent that has no other group: a weight divides what the parent has among its children.
 fn alone(plan: &Plan) -> Vec<String> {
@@ -48,8 +66,9 @@ fn alone(plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     for (nth, own) in plan.groups.iter().enumerate() {
         let is_weight = |(file, _): &&(String, String)| matches!(file.as_str(), "io.weight" | "io.bfq.weight");
-        let weight = own.files.iter().find(is_weight).filter(|_| has_jobs(id(nth)));
-        let (Some((file, _)), Some(above)) = (weight, group(own.parent)) else { continue };
+        let written = own.files.iter().find(is_weight).map(|(file, _)| file.as_str());
+        let weight = written.or((own.weight != USUAL_WEIGHT).then_some("cgroup_weight"));
+        let (Some(file), Some(above)) = (weight.filter(|_| has_jobs(id(nth))), group(own.parent)) else { continue };
         let is_sibling =
             |(other, it): (usize, &GroupPlan)| other != nth && it.parent == own.parent && has_jobs(id(other));
         let shares =
@@ -106,6 +125,11 @@ fn of_bfq(text: &str) -> String {
         format!(" (systemd's IOWeight={weight} writes {mapped} there)")
     });
     format!("; the weight of BFQ is io.bfq.weight{}", systemd.unwrap_or_default())
+}
+
+/// Whether a scheduler shares the disk by its groups' weights.
+fn has_groups(choice: &Choice) -> bool {
+    choice.entry.name == "bfq" || (choice.entry.name == "cfq" && choice.way_if_any() == Some(Grouping::On))
 }
 
 /// Whether a scheduler obeys I/O priorities: BFQ and CFQ always do, mq-deadline in kernels in which it has classes.
@@ -169,8 +193,7 @@ fn why_nothing(file: &str, text: &str, choice: &Choice, cost: CostSwitch) -> Opt
             "io.cost is off; `io.cost.qos: enable=1`, or +io.cost after the scheduler's name, switches it on{instead}"
         ));
     }
-    let has_groups = name == "bfq" || (name == "cfq" && choice.way_if_any() == Some(Grouping::On));
-    if file == "io.bfq.weight" && !has_groups {
+    if file == "io.bfq.weight" && !has_groups(choice) {
         return Some("it is the weight of BFQ's groups".to_owned());
     }
     if file == "io.prio.class" && !has_classes(choice) && text.trim() != "no-change" {
@@ -268,6 +291,17 @@ mod tests {
         assert_eq!(said(&["bfq"], "[a]\nrw=write\nsync=1\nprioclass=3\n"), [""; 0]);
         let old = said(&["mq-deadline@5.10", "mq-deadline"], "[a]\ndirect=1\nprioclass=3\n");
         assert_eq!(old, ["the I/O priority of a does nothing under mq-deadline@5.10: no classes there"]);
+    }
+
+    #[test]
+    fn a_weight_that_a_job_gives_its_group_and_nobody_heeds_is_named() {
+        let jobs = "[a]\ncgroup=a\ncgroup_weight=300\n[b]\ncgroup=b\n";
+        let notes = said(&["none", "bfq", "none+io.cost", "cfq", "cfq@4.20+groups"], jobs);
+        let why = "only BFQ, CFQ with +groups and io.cost share by weights";
+        assert_eq!(notes, [format!("cgroup_weight does nothing under none, cfq: {why}")]);
+        assert_eq!(said(&["none"], &jobs.replace("weight=300", "weight=100")), [""; 0]);
+        let alone = said(&["bfq"], "[a]\ncgroup=pod/a\ncgroup_weight=300\n[b]\n");
+        assert!(alone[0].starts_with("cgroup_weight of pod/a divides nothing: pod has no other group"), "{alone:?}");
     }
 
     #[test]
