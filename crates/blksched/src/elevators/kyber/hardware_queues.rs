@@ -2,10 +2,10 @@
 //!
 //! **Rule** A request waits in the lists of its submitter's hardware queue; bios of another queue do not find it there.
 //! Every queue has its own turn. A queue runs when something is inserted into it, and dispatches until it has nothing
-//! or no token; queues that run at the same time take turns. A queue that has requests but no token waits for the domain's tokens as tasks wait for tags: in the
-//! next of eight wait queues, from which every eighth part of the tokens that come back, at most eight, wakes; one that
-//! gets a token in the meantime leaves. So a freed token belongs to whoever comes first, and not to the oldest request
-//! of the disk.
+//! or no token; queues that run at the same time take turns. A queue that has requests but no token waits for the
+//! domain's tokens as tasks wait for tags: in the next of eight wait queues, from which every eighth part of the tokens
+//! that come back, at most eight, wakes; one that gets a token in the meantime leaves. So a freed token belongs to
+//! whoever comes first, and not to the oldest request of the disk.
 //! **Origin** docs/behaviour/blk-mq-6.x.md#d3 ("Kyber has a queue per hardware queue and tokens for the disk"), #t4,
 //! #t5 and #t6; that a queue waits as a task does is MEMORY. No recording has several queues.
 //! **Not modelled** A software queue for each processor (here one for each hardware queue); a second try after 3 ms of
