@@ -44,7 +44,7 @@ pub(super) fn targets(targets: &KyberTargets) -> Table {
     let present = present.map_or_else(String::new, |nth| format!("; row {nth} is in force"));
     table.note(format!(
         "read_lat_nsec and write_lat_nsec, one run each{present}; {}; checked against ICPE'24's tables: the direction \
-         of the effect on a reader right in 21 of 21 pairs, its size within 20 % in 42 of 103 figures, p99 never \
+         of the effect on a reader right in 21 of 21 pairs, its size within 20 % in 66 of 93 figures, p99 never \
          (docs/processors.md)",
         taken.join(", ")
     ));

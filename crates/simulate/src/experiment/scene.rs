@@ -8,6 +8,7 @@
 //! | `disk.TABLE.KEY` | a key of that disk's file |
 //! | `queue.depth`, `queue.nr_requests`, `queue.max_sectors_kb`, `queue.peek` | the settings around the scheduler |
 //! | `host.cpus`, `host.cpu` | the host's processors, and the cost of I/O |
+//! | `host.nr_hw_queues` | the disk's hardware queues, each with its own tags and submission queue |
 //! | `host.memory`, `host.dirty_ratio`, … | its memory: the parameters of `--host` |
 //! | `host.direct_writes` | whether they carry the hint that a process waits for them |
 //! | `host.owner_first`, `host.worker_first` | how often of 100 completions the owner, and the worker, runs first |
@@ -43,6 +44,7 @@ pub(super) struct SceneSetting {
 pub(super) const RESERVED: [&str; 6] = ["elevator", "knob", "disk", "queue", "host", "time"];
 
 const DIRECT_WRITES: &str = "host.direct_writes";
+const HARDWARE_QUEUES: &str = "host.nr_hw_queues";
 
 /// Where a workload comes from.
 #[derive(Clone, Debug)]
@@ -276,6 +278,7 @@ impl Director<'_> {
         }
         surroundings.host = self.memory(settings)?;
         surroundings.cpus = self.cpus(settings)?;
+        surroundings.hardware_queues = self.hardware_queues(settings, surroundings.cpus)?;
         surroundings.odds = self.odds(settings)?;
         Ok(surroundings)
     }
@@ -329,6 +332,27 @@ impl Director<'_> {
         Ok(odds)
     }
 
+    /// How many hardware queues are told apart; only on processors whose work is counted.
+    fn hardware_queues(
+        &self,
+        settings: &[SceneSetting],
+        cpus: Option<HostCpus>,
+    ) -> Result<Option<u32>, ExperimentError> {
+        let Some(setting) = settings.iter().find(|setting| setting.address == HARDWARE_QUEUES) else { return Ok(None) };
+        let most = HostCpus::MOST;
+        let problem = match setting.value.parse().ok().filter(|count| (1..=most).contains(count)) {
+            Some(_) if cpus.is_none() => {
+                format!("`{HARDWARE_QUEUES}` needs processors: expected host.cpus or host.cpu, too")
+            }
+            Some(count) => return Ok(Some(count)),
+            None => {
+                let value = &setting.value;
+                format!("`{value}` is not a value of `{HARDWARE_QUEUES}`: expected a number from 1 to {most}")
+            }
+        };
+        Err(self.source.complain(&setting.at, problem))
+    }
+
     /// The host's processors: free unless one of these is set.
     fn cpus(&self, settings: &[SceneSetting]) -> Result<Option<HostCpus>, ExperimentError> {
         let mut cpus: Option<HostCpus> = None;
@@ -349,10 +373,10 @@ impl Director<'_> {
                     cpus = Some(HostCpus { costs: preset.costs, ..cpus.unwrap_or_else(usual) });
                 }
                 other if RaceOdds::NAMES.contains(&other) || memory.find(other).is_ok() => {}
-                _ if setting.address == DIRECT_WRITES => {}
+                _ if [DIRECT_WRITES, HARDWARE_QUEUES].contains(&setting.address.as_str()) => {}
                 other => {
                     let problem = format!("`{}` cannot be set", setting.address);
-                    let known = ["cpus", "cpu", "direct_writes"].into_iter().chain(RaceOdds::NAMES);
+                    let known = ["cpus", "cpu", "nr_hw_queues", "direct_writes"].into_iter().chain(RaceOdds::NAMES);
                     let known = known.chain(memory.knobs().into_iter().map(|knob| knob.name));
                     return Err(self.source.unknown(&setting.at, &problem, other, known));
                 }

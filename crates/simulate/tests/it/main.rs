@@ -14,6 +14,7 @@ mod guest_stacks;
 mod hardware_queues;
 mod loop_device;
 mod messages;
+mod nvme_experiments;
 mod nvme_tables;
 mod one_memory;
 mod paired;
