@@ -24,6 +24,7 @@ use crate::hash::TraceHash;
 use crate::story::{Happening, IoId};
 use crate::wakes::Wakes;
 
+mod below;
 mod burst;
 mod commands;
 mod delays;

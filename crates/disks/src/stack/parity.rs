@@ -15,7 +15,7 @@
 //! thread's bios have no group, are MEMORY. What is read and written, its order within a stripe, flags and priority
 //! were compared with recordings of Linux 6.12 (docs/stack.md).
 //! **Left out** A process that writes while all stripes are at work does not sleep, its bios wait; the cache does not
-//! grow; the processor time of parity; that a stripe that reads is let through between whole ones.
+//! grow; the processor time of parity itself; that a stripe that reads is let through between whole ones.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -33,9 +33,9 @@ pub struct ParitySpec {
 }
 
 impl Default for ParitySpec {
-    /// md's default; `hop` is assumed, as dm-crypt's.
+    /// md's default; `hop` is dm-crypt's.
     fn default() -> ParitySpec {
-        ParitySpec { stripes: 256, hop: Span::from_us(10) }
+        ParitySpec { stripes: 256, hop: Span::from_us(3) }
     }
 }
 
@@ -123,6 +123,16 @@ impl StripeCache {
         }
     }
 
+    /// How long the thread takes until it runs.
+    pub fn hop(&self) -> Span {
+        self.spec.hop
+    }
+
+    /// Whether the thread is called, which it is then no more: somebody else sees to it.
+    pub fn is_called(&mut self) -> bool {
+        self.comes.take().is_some()
+    }
+
     /// When the thread comes.
     pub fn next(&self) -> Option<Instant> {
         self.comes
@@ -155,11 +165,13 @@ impl StripeCache {
         self.wake(now);
     }
 
-    /// The thread does its work, if it is there.
-    pub fn elapse(&mut self, now: Instant, out: &mut Vec<StripeDone>) {
-        if self.comes.is_none_or(|comes| comes > now) {
-            return;
-        }
+    /// Whether the thread is there.
+    pub fn is_due(&self, now: Instant) -> bool {
+        self.comes.is_some_and(|comes| comes <= now)
+    }
+
+    /// The thread does its work.
+    pub fn turn(&mut self, now: Instant, out: &mut Vec<StripeDone>) {
         self.comes = None;
         let mut to_read = Vec::new();
         let mut turns = core::mem::take(&mut self.ready);

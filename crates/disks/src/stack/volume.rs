@@ -16,12 +16,13 @@
 //! flushed the first member first.
 
 use blksched::author::Waiter;
-use blksched::{Bio, Durability, Hints, Instant, Op, Priority, Sector, SubmitterId, Tag};
+use blksched::{Bio, Durability, Hints, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 
 use super::crypt::{CryptDone, CryptQueues, CryptWork, Slot};
+use super::hosted::{Crypting, Hosted, ToilTask, Wish};
 use super::map::{MemberPlace, StackLayout, StackMap};
 use super::parity::{PageWrite, StripeCache, StripeDone};
-use super::{PAGE, StackSpec};
+use super::{PAGE, StackSpec, takes};
 
 /// What comes out of a volume.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -82,6 +83,9 @@ pub struct Volume {
     keeps_priority: bool,
     crypt: Option<CryptQueues>,
     stripes: Option<StripeCache>,
+    /// Its work is done by a host's processors; otherwise it takes its time beside them.
+    hosted: Option<Hosted>,
+    workers: u32,
     has_discards: bool,
     /// The number in whose name its threads submit.
     thread: SubmitterId,
@@ -100,6 +104,8 @@ impl Volume {
             keeps_priority: spec.keeps_priority,
             crypt: spec.crypt.map(|crypt| CryptQueues::new(crypt, processors)),
             stripes: spec.parity.map(|parity| StripeCache::new(parity, members.len() as u32)),
+            hosted: None,
+            workers: processors,
             // md lets discards through to parity only if it is told that members return zeros afterwards.
             has_discards: spec.crypt.is_none_or(|crypt| crypt.allow_discards) && spec.parity.is_none(),
             thread,
@@ -107,6 +113,100 @@ impl Volume {
             free: Vec::new(),
             members: vec![MemberLoad::default(); members.len()],
             due: Vec::new(),
+        }
+    }
+
+    /// The same where processors do its work, which take `switch` to turn to a task that slept: it has wishes
+    /// ([`Volume::wish`]) and waits for them ([`Volume::toiled`]). Nothing may have entered yet.
+    pub fn work_on_processors(&mut self, switch: Span) {
+        let crypt = self.crypt.as_ref().map(|crypt| crypt.spec().hop);
+        if let Some(hop) = crypt.or_else(|| self.stripes.as_ref().map(StripeCache::hop)) {
+            self.hosted = Some(Hosted::new(self.workers, hop, switch));
+        }
+    }
+
+    /// What it wants of the host next; to be asked for until there is nothing, after each call.
+    pub fn wish(&mut self) -> Option<Wish> {
+        self.hosted.as_mut().and_then(Hosted::wish)
+    }
+
+    /// A piece of work is done.
+    ///
+    /// # Panics
+    /// If it had no such wish.
+    pub fn toiled(&mut self, now: Instant, task: ToilTask, out: &mut Vec<Below>) {
+        let hosted = self.hosted.as_mut().expect("it works on processors");
+        match task {
+            ToilTask::Crypted { slot, worker } => {
+                if let Some(worker) = worker {
+                    hosted.worked(worker);
+                }
+                let Parent { bio, stage, .. } = *self.parent(slot);
+                match (stage, worker, &mut self.hosted) {
+                    (BioStage::Decrypts, ..) => self.complete(slot, out),
+                    (_, Some(_), Some(hosted)) => hosted.sort(now, bio.start.0, slot),
+                    _ => self.send(slot, out),
+                }
+            }
+            ToilTask::Comes => self.thread_goes_on(now, out),
+            ToilTask::Sends => {
+                hosted.send(out);
+                self.thread_goes_on(now, out);
+            }
+        }
+    }
+
+    /// The thread sends the next part, or looks for more, or sleeps.
+    fn thread_goes_on(&mut self, now: Instant, out: &mut Vec<Below>) {
+        let mut more = Vec::new();
+        let hosted = self.hosted.as_mut().expect("it works on processors");
+        if hosted.goes_on(&mut more, out) {
+            return;
+        }
+        hosted.unplug();
+        loop {
+            if self.stripes.is_some() {
+                self.stripes_turn(now, &mut more);
+            } else {
+                for slot in self.hosted.as_mut().expect("it does").take_sorted() {
+                    self.parent(slot).by_thread = true;
+                    self.send(slot, &mut more);
+                }
+            }
+            let hosted = self.hosted.as_mut().expect("it does");
+            if more.is_empty() && !self.stripes.as_mut().is_some_and(StripeCache::is_called) {
+                return hosted.thread_sleeps();
+            }
+            if hosted.goes_on(&mut more, out) {
+                return;
+            }
+        }
+    }
+
+    /// What whoever submits this bio does itself, where processors do the work: the number of parts that it submits,
+    /// and how long it works on data.
+    pub fn inline(&self, bio: &Bio) -> (u32, Span) {
+        let crypt = self.crypt.as_ref().map(CryptQueues::spec);
+        let flushes = bio.op == Op::Flush || bio.durability.preflush;
+        let is_write = bio.op == Op::Write;
+        let is_left = is_write && (self.stripes.is_some() || crypt.is_some_and(|crypt| crypt.write_workqueue));
+        if flushes {
+            return (self.map.members(), Span::ZERO);
+        }
+        if is_left || bio.op == Op::Discard && !self.has_discards {
+            return (0, Span::ZERO);
+        }
+        let (mut at, end, mut pieces) = (bio.start.0, bio.end().0, 0);
+        while at < end {
+            at += self.map.until_boundary(at).min(end - at);
+            pieces += if bio.op == Op::Read { 1 } else { self.map.copies() };
+        }
+        match (crypt, &self.crypt) {
+            (Some(crypt), Some(queues)) => {
+                let works = if is_write { takes(crypt.encrypts, bio.sectors) } else { Span::ZERO };
+                (pieces.max(bio.sectors.div_ceil(queues.most(bio.op))), works)
+            }
+            _ => (pieces, Span::ZERO),
         }
     }
 
@@ -153,7 +253,8 @@ impl Volume {
     /// If it has no such part.
     pub fn done(&mut self, now: Instant, part: Tag, failed: bool, out: &mut Vec<Below>) {
         if let (Some(row), Some(stripes)) = (row_of(part), &mut self.stripes) {
-            return stripes.done(now, row, failed);
+            stripes.done(now, row, failed);
+            return self.calls_thread(now);
         }
         let (slot, member) = parted(part);
         self.members[member as usize].parts -= 1;
@@ -187,14 +288,23 @@ impl Volume {
 
     /// When [`Volume::elapse`] is due.
     pub fn next(&self) -> Option<Instant> {
+        if let Some(hosted) = &self.hosted {
+            return hosted.next();
+        }
         let crypt = self.crypt.as_ref().and_then(CryptQueues::next);
         crypt.or_else(|| self.stripes.as_ref().and_then(StripeCache::next))
     }
 
     /// Does what is due.
     pub fn elapse(&mut self, now: Instant, out: &mut Vec<Below>) {
-        if self.stripes.is_some() {
-            return self.elapse_stripes(now, out);
+        if let Some(hosted) = &mut self.hosted {
+            return hosted.elapse(now);
+        }
+        if let Some(stripes) = &mut self.stripes {
+            if stripes.is_due(now) {
+                self.stripes_turn(now, out);
+            }
+            return;
         }
         let Some(crypt) = &mut self.crypt else { return };
         let parents = &self.parents;
@@ -286,12 +396,22 @@ impl Volume {
             (at, pages) = (until, pages + 1);
         }
         self.parent(slot).left = pages;
+        self.calls_thread(now);
+    }
+
+    /// Where processors do the work, md's thread is called as dm-crypt's.
+    fn calls_thread(&mut self, now: Instant) {
+        if let (Some(hosted), Some(stripes)) = (&mut self.hosted, &mut self.stripes)
+            && stripes.is_called()
+        {
+            hosted.call_thread(now);
+        }
     }
 
     /// What md's thread does, it does in its own name.
-    fn elapse_stripes(&mut self, now: Instant, out: &mut Vec<Below>) {
+    fn stripes_turn(&mut self, now: Instant, out: &mut Vec<Below>) {
         let mut done = Vec::new();
-        self.stripes.as_mut().expect("it has parity").elapse(now, &mut done);
+        self.stripes.as_mut().expect("it has parity").turn(now, &mut done);
         for done in done {
             let (row, member, op, fua, sync) = match done {
                 StripeDone::Read { row, member } => (row, member, Op::Read, false, false),
@@ -315,11 +435,14 @@ impl Volume {
     }
 
     fn encrypts(&mut self, now: Instant, slot: Slot, work: CryptWork) {
-        let Parent { bio: Bio { submitter, sectors, .. }, by_thread, .. } = *self.parent(slot);
+        let Parent { bio: Bio { submitter, sectors, tag, .. }, by_thread, .. } = *self.parent(slot);
         let submitter = if by_thread { self.thread } else { submitter };
         let crypt = self.crypt.as_mut().expect("only dm-crypt works on data");
         debug_assert!(work == CryptWork::Decrypt || sectors > 0);
-        crypt.work(now, slot, submitter, work, sectors);
+        let Some(hosted) = &mut self.hosted else { return crypt.work(now, slot, submitter, work, sectors) };
+        let (spec, is_read) = (crypt.spec(), work == CryptWork::Decrypt);
+        let takes = takes(if is_read { spec.decrypts } else { spec.encrypts }, sectors);
+        hosted.work(now, spec, work, submitter, Crypting { slot, takes, completes: is_read.then_some(tag) });
     }
 
     /// The data goes to the members, in the name of its submitter or of the thread.

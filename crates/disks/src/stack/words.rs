@@ -320,7 +320,7 @@ fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'stati
         "max_write_size" => crypt.most_written = cut_at(value)?,
         "hop" => {
             let hop = value.parse::<Span>().ok().filter(|hop| *hop <= Span::from_ms(100));
-            let hop = hop.ok_or("a time up to 100ms, as in hop=10us")?;
+            let hop = hop.ok_or("a time up to 100ms, as in hop=3us")?;
             crypt.hop = hop;
             spec.parity = spec.parity.map(|parity| ParitySpec { hop, ..parity });
         }

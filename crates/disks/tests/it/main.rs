@@ -5,6 +5,7 @@ mod disk;
 mod disksim;
 mod disksim_parameters;
 mod fixed;
+mod hosted;
 mod iocost;
 mod laws;
 mod mechanism;

@@ -89,6 +89,17 @@ enum WaitingWork<W> {
     ConsumedTime(RunQueue),
 }
 
+impl<W> Core<W> {
+    /// How many pieces of work, or tasks, have it or wait for it.
+    fn burden(&self) -> usize {
+        let waiting = match &self.processes {
+            WaitingWork::Arrival(waiting) => waiting.len(),
+            WaitingWork::ConsumedTime(queue) => queue.waiting(),
+        };
+        usize::from(self.running.is_some()) + self.interrupts.len() + waiting
+    }
+}
+
 impl<W: Copy> Cores<W> {
     /// This many idle processors, on a disk with this many hardware queues; `places` is the processor of each process.
     pub(crate) fn new(
@@ -125,6 +136,24 @@ impl<W: Copy> Cores<W> {
     /// A further disk's scheduler has locks of its own.
     pub(crate) fn add_locks(&mut self, scope: LockScope, hardware_queues: u32, costs: &CpuCosts) {
         self.locks.push(Locks::new(scope, hardware_queues, self.cores.len() as u32, costs.handover));
+    }
+
+    /// So many more tasks, which any processor may have; returns the number of the first.
+    pub(crate) fn add_tasks(&mut self, count: u32) -> u32 {
+        let first = self.tasks.len();
+        self.tasks.resize_with(first + count as usize, FairTask::default);
+        first as u32
+    }
+
+    /// Where a task runs that ran on `last`: there or on the next processor that is idle; a woken one, if there is none,
+    /// where the fewest wait.
+    pub(crate) fn for_task(&self, last: u32, woken: bool) -> u32 {
+        let mut from_last = (0..self.cores.len()).map(|nth| (last as usize + nth) % self.cores.len());
+        let chosen = match woken {
+            true => from_last.min_by_key(|&cpu| self.cores[cpu].burden()),
+            false => from_last.find(|&cpu| self.cores[cpu].burden() == 0),
+        };
+        chosen.map_or(last, |cpu| cpu as u32)
     }
 
     /// A process's weight where processes take turns by consumed time.

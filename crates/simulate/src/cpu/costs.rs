@@ -206,6 +206,12 @@ impl CpuCosts {
         rows
     }
 
+    /// The part of [`CpuCosts::submit`] that is below a stacked device: the queue and the driver, which whoever sends the
+    /// device's bios on pays, once for each. Half of it is ASSUMED: no load tells it apart.
+    pub(crate) fn below(&self) -> Span {
+        self.submit / 2
+    }
+
     /// Switching to a process on a processor that this many share.
     pub(crate) fn switch_among(&self, processes: u32) -> Span {
         self.switch + by_doublings(self.switch_doubling, processes)

@@ -62,6 +62,11 @@ impl RunQueue {
         RunQueue { class, waiting, arrivals, current: None, least, preempted: false }
     }
 
+    /// How many wait for the processor.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
     /// The processor has worked for this long.
     pub(super) fn charge<W>(&mut self, tasks: &mut [FairTask<W>], time: Span) {
         let Some((current, _)) = self.current else { return };

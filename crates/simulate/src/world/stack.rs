@@ -5,13 +5,13 @@
 //! behind it wait until it wakes, and the process with them. What goes on later (behind a flush, behind encryption)
 //! sleeps in a kernel thread's place. A bio is complete at the moment at which its last part is, or once its data is
 //! decrypted.
-//! **Left out** The processor time of mapping and encrypting; io.max of the stacked device itself: a limit is of each
-//! member.
+//! Where I/O costs processors, `below.rs` has the devices' own work done by them.
+//! **Left out** The processor time of mapping; io.max of the stacked device itself: a limit is of each member.
 
 use std::collections::{BTreeMap, VecDeque};
 
-use blksched::{Bio, Instant, Listener, Sector, Submitted, SubmitterId, Tag};
-use blksched_disks::stack::{Below, StackSpec, Volume};
+use blksched::{Bio, Instant, Listener, Sector, Span, Submitted, SubmitterId, Tag};
+use blksched_disks::stack::{Below, StackSpec, Volume, Wish};
 
 use super::device::DiskSpan;
 use super::mail::Letter;
@@ -46,6 +46,35 @@ impl Stack {
         self.at(sector).map(|nth| self.volumes[nth].span.first())
     }
 
+    /// The device at this sector, and the sector as that counts.
+    pub(super) fn entered(&self, sector: Sector) -> Option<(usize, Sector)> {
+        self.at(sector).map(|nth| (nth, Sector(sector.0 - self.volumes[nth].span.first().0)))
+    }
+
+    pub(super) fn volume(&self, nth: usize) -> &Volume {
+        &self.volumes[nth].volume
+    }
+
+    /// A member's sector in the common space.
+    pub(super) fn of_member(&self, nth: usize, member: u32, sector: Sector) -> Sector {
+        Sector(self.volumes[nth].members[member as usize].0 + sector.0)
+    }
+
+    /// Lets processors do the devices' work; returns in whose names their threads submit.
+    pub(super) fn work_on_processors(&mut self, switch: Span) -> Vec<SubmitterId> {
+        self.volumes.iter_mut().for_each(|placed| placed.volume.work_on_processors(switch));
+        self.threads.clone()
+    }
+
+    pub(super) fn wish(&mut self, nth: usize) -> Option<Wish> {
+        self.volumes[nth].volume.wish()
+    }
+
+    /// Whether a device's thread sleeps for a slot.
+    pub(super) fn is_asleep(&self, nth: usize) -> bool {
+        self.asleep.contains_key(&self.threads[nth])
+    }
+
     /// A sector of a disk below this one.
     pub(super) fn leaf(&self, mut sector: Sector) -> Sector {
         while let Some(nth) = self.at(sector) {
@@ -68,8 +97,8 @@ impl Stack {
 
 /// When a part is submitted.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum PartTurn {
-    /// While its submitter submits.
+pub(super) enum PartTurn {
+    /// While its submitter submits, who says when its plug opens.
     Own,
     /// Later, by the kernel.
     Later,
@@ -150,11 +179,17 @@ impl<L: Listener, O: Observer> World<L, O> {
             }
         }
         self.unplug(submitter);
+        self.thread_woke(submitter);
         is_thread
     }
 
     /// Lets a stacked device do something, and does what it wants done.
-    fn pour(&mut self, nth: usize, turn: PartTurn, act: impl FnOnce(&mut Volume, Instant, Sector, &mut Vec<Below>)) {
+    pub(super) fn pour(
+        &mut self,
+        nth: usize,
+        turn: PartTurn,
+        act: impl FnOnce(&mut Volume, Instant, Sector, &mut Vec<Below>),
+    ) {
         let Some(stack) = &mut self.stack else { return };
         let (placed, mut out) = (&mut stack.volumes[nth], Vec::new());
         act(&mut placed.volume, self.now, placed.span.first(), &mut out);
@@ -173,6 +208,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             submitters.dedup();
             submitters.into_iter().for_each(|submitter| self.unplug(submitter));
         }
+        self.grant(nth);
     }
 
     fn submit_part(&mut self, nth: usize, member: u32, part: Bio) {
@@ -224,7 +260,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     }
 
     /// What a submitter has submitted to disks goes on to them.
-    fn unplug(&mut self, submitter: SubmitterId) {
+    pub(super) fn unplug(&mut self, submitter: SubmitterId) {
         let now = self.now;
         self.everywhere(|world| world.here.queue.waits(now, submitter));
     }

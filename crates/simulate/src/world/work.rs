@@ -4,8 +4,10 @@
 use blksched::author::RequestId;
 use blksched::{Bio, Instant, Listener, Outcome, Span, SubmitterId};
 
+use blksched_disks::stack::ToilTask;
 use blksched_workloads::{CallInterface, CallWay};
 
+use super::below::{BelowTasks, Inline};
 use super::mail::Letter;
 use super::{Observer, World};
 use crate::cpu::{
@@ -34,6 +36,8 @@ pub(super) enum CpuWork {
     Dispatch { cpu: u32 },
     /// It has dispatched so many requests of a disk.
     Dispatched { cpu: u32, disk: DiskNumber, requests: u32 },
+    /// A stacked device's own.
+    Stacked { volume: u16, task: ToilTask },
 }
 
 impl CpuWork {
@@ -45,7 +49,10 @@ impl CpuWork {
             | CpuWork::Exit { source }
             | CpuWork::Wake { source }
             | CpuWork::Hear { source, .. } => Some(source as usize),
-            CpuWork::Complete { .. } | CpuWork::Dispatch { .. } | CpuWork::Dispatched { .. } => None,
+            CpuWork::Complete { .. }
+            | CpuWork::Dispatch { .. }
+            | CpuWork::Dispatched { .. }
+            | CpuWork::Stacked { .. } => None,
         }
     }
 }
@@ -53,18 +60,18 @@ impl CpuWork {
 /// The processors, and which task runs where.
 #[derive(Clone, Debug)]
 pub(super) struct Labour {
-    cores: Cores<CpuWork>,
-    costs: CpuCosts,
+    pub(super) cores: Cores<CpuWork>,
+    pub(super) costs: CpuCosts,
     /// Of each disk's scheduler, by its number.
-    schedulers: Vec<SchedulerCosts>,
+    pub(super) schedulers: Vec<SchedulerCosts>,
     /// Of each source, by its number.
-    processes: Vec<WorkingProcess>,
+    pub(super) processes: Vec<WorkingProcess>,
     /// The number of the source of each submitter.
     sources: Vec<(SubmitterId, u32)>,
-    /// The source of each request in each disk, by the request's index: its processor handles the completion.
-    owners: Vec<Vec<Option<u32>>>,
+    /// Who issued each request in each disk, by the request's index: its processor handles the completion.
+    owners: Vec<Vec<Issuer>>,
     /// What waking a process costs each processor.
-    wakes: Vec<Span>,
+    pub(super) wakes: Vec<Span>,
     /// Of each disk, the processor that handles completions for a submitter on each.
     completing: Vec<Vec<Completing>>,
     /// Submitted bios that have not reached the queue, by the world's name for them.
@@ -73,13 +80,27 @@ pub(super) struct Labour {
     called: Vec<bool>,
     /// Commands that the disk has got.
     started: u64,
+    /// Stacked devices' tasks, if any work.
+    pub(super) below: BelowTasks,
+}
+
+/// Who issued a request.
+#[derive(Clone, Copy, Debug, Default)]
+enum Issuer {
+    /// A source, by its number.
+    Source(u32),
+    /// A stacked device's thread, which was on this processor.
+    Thread(u32),
+    /// Another task of the kernel, whose time is not counted.
+    #[default]
+    Kernel,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct WorkingProcess {
-    cpu: u32,
+pub(super) struct WorkingProcess {
+    pub(super) cpu: u32,
     /// How much it still has to do before anything else.
-    working: u32,
+    pub(super) working: u32,
     /// The number of bios since it last waited.
     burst: u32,
     /// It has submitted requests that a worker dispatches.
@@ -91,9 +112,11 @@ struct WorkingProcess {
     /// What its calls take.
     calls: CallCosts,
     /// It polls for its completions: nothing interrupts, and it does not sleep.
-    polls: bool,
+    pub(super) polls: bool,
     /// The processor of the thread that submits for it.
     thread: Option<u32>,
+    /// What its next bio makes it do in a stacked device.
+    inline: Option<Inline>,
 }
 
 /// A task that submits more than this many I/Os in one call plugs (docs/behaviour/blk-mq-6.x.md, P1).
@@ -124,6 +147,7 @@ impl Labour {
             bios: Vec::new(),
             called: vec![false; cores.len()],
             started: 0,
+            below: BelowTasks::default(),
             cores,
         }
     }
@@ -144,9 +168,12 @@ impl Labour {
         let at = self.sources.binary_search_by_key(&submitter, |&(id, _)| id);
         let owners = &mut self.owners[disk.index()];
         if rq.index() >= owners.len() {
-            owners.resize(rq.index() + 1, None);
+            owners.resize(rq.index() + 1, Issuer::Kernel);
         }
-        owners[rq.index()] = at.ok().map(|at| self.sources[at].1);
+        owners[rq.index()] = match at {
+            Ok(at) => Issuer::Source(self.sources[at].1),
+            Err(_) => self.below.cpu_of(submitter).map_or(Issuer::Kernel, Issuer::Thread),
+        };
         self.started += 1;
     }
 
@@ -196,7 +223,7 @@ impl Labour {
                 let (cpu, rank) = worker_of(cpu);
                 return (cpu, rank, self.dispatching(disk, requests));
             }
-            _ => work.source().expect("all other work is a source's"),
+            _ => work.source().expect("all other work is a source's, or has its cost said"),
         };
         let process = &mut self.processes[source];
         // A process that was waiting needs a context switch.
@@ -206,16 +233,19 @@ impl Labour {
         let scheduler = &self.schedulers[lock.index()];
         let cost = match work {
             CpuWork::Submit { waits, .. } => {
-                process.burst += 1;
+                let inline = process.inline.take();
+                process.burst += u32::from(inline.is_none_or(|inline| inline.parts > 0));
                 let rest = if *waits { burst_ends(process, costs, scheduler) } else { Cost::default() };
-                submitting(costs, (scheduler, process.calls.submit), rest)
+                let call = process.calls.submit;
+                match inline {
+                    Some(inline) => inline.submitting(costs, (scheduler, call), rest),
+                    None => submitting(costs, (scheduler, call), rest),
+                }
             }
             CpuWork::Waits { .. } => burst_ends(process, costs, scheduler),
             CpuWork::Hear { .. } => open(switched + process.calls.reap),
             CpuWork::Wake { .. } => open(switched),
-            CpuWork::Exit { .. } | CpuWork::Complete { .. } | CpuWork::Dispatch { .. } | CpuWork::Dispatched { .. } => {
-                Cost::default()
-            }
+            _ => Cost::default(),
         };
         process.working += 1;
         match (work, process.thread) {
@@ -230,8 +260,16 @@ impl Labour {
     /// owner, if that sleeps. One that polls is not interrupted.
     fn wakes_owner(&mut self, disk: DiskNumber, rq: RequestId) -> (usize, Span) {
         let completing = &self.completing[disk.index()];
-        let Some(owner) = self.owners[disk.index()][rq.index()] else {
-            return (completing[0].cpu as usize, self.costs.interrupt);
+        let passing = |is_passed_on: bool| if is_passed_on { self.costs.pass_on } else { Span::ZERO };
+        let owner = match self.owners[disk.index()][rq.index()] {
+            Issuer::Source(owner) => owner,
+            // It wakes the process whose bio is complete, or the thread itself.
+            Issuer::Thread(cpu) => {
+                let Completing { cpu, is_passed_on } = completing[cpu as usize];
+                let woken = self.wakes[cpu as usize];
+                return (cpu as usize, self.costs.interrupt + passing(is_passed_on) + woken);
+            }
+            Issuer::Kernel => return (completing[0].cpu as usize, self.costs.interrupt),
         };
         let process = &mut self.processes[owner as usize];
         if process.polls {
@@ -239,7 +277,7 @@ impl Labour {
         }
         let Completing { cpu, is_passed_on } = completing[process.cpu as usize];
         let cpu = cpu as usize;
-        let passed = if is_passed_on { self.costs.pass_on } else { Span::ZERO };
+        let passed = passing(is_passed_on);
         let sleeps = process.working == 0 && !core::mem::replace(&mut process.is_woken, true);
         (cpu, self.costs.interrupt + passed + if sleeps { self.wakes[cpu] } else { Span::ZERO })
     }
@@ -254,7 +292,7 @@ impl Labour {
 
 /// The cost of submitting a bio, and of the rest that falls due with it. Where a worker is a task of its own, the last
 /// acquisition of the lock is not the submission's.
-fn submitting(costs: &CpuCosts, (scheduler, call): (&SchedulerCosts, Span), rest: Cost) -> Cost {
+pub(super) fn submitting(costs: &CpuCosts, (scheduler, call): (&SchedulerCosts, Span), rest: Cost) -> Cost {
     let SchedulerCosts { submit, open, acquisitions, .. } = *scheduler;
     let (locked, acquisitions) = match costs.dispatch {
         DispatchIn::Worker if acquisitions > 1 => (submit - dispatching(scheduler), acquisitions - 1),
@@ -306,6 +344,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let submitters = self.sources.iter().map(|source| source.submitter());
         let costs = (cpus.costs, scheduler, hardware_queues);
         self.labour = Some(Box::new(Labour::new(cores, costs, places, submitters)));
+        self.stack_works();
         self
     }
 
@@ -374,9 +413,11 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Works for a source's bio; its burst may end with it.
     pub(super) fn toil_for(&mut self, source: usize, bio: &Bio, waits: bool) {
         let disk = if self.is_lone() { DiskNumber::FIRST } else { self.disk_below(bio.start) };
+        let inline = self.stack.as_ref().map(|stack| stack.inline(bio));
         if let Some(labour) = &mut self.labour {
             labour.keep(bio);
             labour.processes[source].disk = disk;
+            labour.processes[source].inline = inline;
         }
         self.toil(CpuWork::Submit { source: source as u32, place: bio.tag.0 as u32, waits });
     }
@@ -384,6 +425,7 @@ impl<L: Listener, O: Observer> World<L, O> {
     /// Processor number `cpu` has finished a piece of work, whose effect happens now.
     pub(super) fn worked(&mut self, cpu: u32) {
         let labour = self.labour.as_mut().expect("somebody worked");
+        labour.below.here = cpu;
         let (work, next) = match labour.cores.progress(self.now, cpu as usize) {
             WorkProgress::Part(end) => return self.mail.post(end, Letter::Worked(cpu)),
             WorkProgress::Done(work, next) => (work, next),
@@ -397,8 +439,10 @@ impl<L: Listener, O: Observer> World<L, O> {
         match work {
             CpuWork::Submit { source, place, waits } => {
                 let (source, bio) = (source as usize, labour.bios[place as usize]);
+                self.pays(Some(bio.submitter));
                 self.tells(|| Happening::Reached { io: IoId(bio.tag.0) });
                 self.enter(source, bio);
+                self.pays(None);
                 self.burst_over(source, waits);
             }
             CpuWork::Waits { source } => self.burst_over(source as usize, true),
@@ -412,6 +456,7 @@ impl<L: Listener, O: Observer> World<L, O> {
             }
             CpuWork::Dispatch { cpu } => self.dispatch(cpu),
             CpuWork::Dispatched { .. } => {}
+            CpuWork::Stacked { volume, task } => self.stack_worked(volume, task),
         }
     }
 
