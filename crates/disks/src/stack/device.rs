@@ -205,6 +205,7 @@ impl StackedDisk {
         let all = || members.iter().map(|member| member.disk.facts());
         let lengths: Vec<u64> = all().map(|facts| facts.sectors).collect();
         let volume = Volume::new(spec, &lengths, PROCESSORS, THREAD);
+        let volume = if all().all(|facts| facts.rotational) { volume } else { volume.with_solid_members() };
         let facts = Facts {
             sectors: volume.map().sectors(),
             rotational: all().any(|facts| facts.rotational),

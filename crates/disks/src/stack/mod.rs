@@ -3,7 +3,8 @@
 //! **Rule** A [`Volume`] is a machine without a clock: bios go in, bios for its members and completions come out, each
 //! told the time. Each member has a queue of its own, with its scheduler; the volume has none, as md and device mapper
 //! have none in the kernel. The arithmetic is in `map.rs`, dm-crypt's work in `crypt.rs`, that of md RAID 4 to 6 in
-//! `parity.rs`, both on a host's processors in `hosted.rs`, the words in `words.rs`; in `device.rs` a whole stack is one disk.
+//! `parity.rs`, both on a host's processors in `hosted.rs`, the words in `words.rs`; in `device.rs` a whole stack is
+//! one disk.
 //! **Origin** Documentation only: the kernel's `admin-guide/md.rst`, `admin-guide/device-mapper/{linear,striped,
 //! dm-crypt}.rst` and `block/writeback_cache_control.rst`, md(4), and the message of the commit that added
 //! `no_read_workqueue` (39d42fa96ba1, 2020).

@@ -284,7 +284,7 @@ fn set(node: &mut DeviceWord, word: &str, value: &str) -> SettingTaken {
 }
 
 fn apply(spec: &mut StackSpec, setting: &str, value: &str) -> Result<(), &'static str> {
-    const SPEED: &str = "MiB/s of `cryptsetup benchmark`, as in encrypt=1500";
+    const SPEED: &str = "MiB/s of `cryptsetup benchmark`, a number from 1, as in 1500";
     const FLAG: &str = "no value: the word alone is the setting";
     const STRIPES: core::ops::RangeInclusive<u32> = 17..=32_768;
     let speed = || value.parse::<u64>().ok().filter(|speed| (1..=1_000_000).contains(speed)).ok_or(SPEED);

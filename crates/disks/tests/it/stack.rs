@@ -193,6 +193,30 @@ fn reads_of_a_mirror_go_on_where_they_are_and_share_the_members_otherwise() {
     assert_eq!(member(&mut volume, 90_008), other);
 }
 
+/// As recorded of null_blk disks, which do not turn: where something lies does not matter.
+#[test]
+fn solid_mirrors_are_read_where_the_fewest_reads_are_and_the_first_of_equals() {
+    for (layout, goes_on) in [(StackLayout::Raid1, true), (StackLayout::Raid10 { chunk: 1_024 }, false)] {
+        let mut volume = Volume::new(&StackSpec::of(layout), &[100_000; 2], 4, THREAD).with_solid_members();
+        let read = |volume: &mut Volume, start: u64| {
+            let mut out = Vec::new();
+            volume.enter(Instant::ZERO, Bio::read(1, SubmitterId(1), Sector(start), 8), &mut out);
+            let [Below::Submit { member, bio }] = out[..] else { panic!("one member is read: {out:?}") };
+            (member, bio.tag)
+        };
+        let end = |volume: &mut Volume, part| volume.done(Instant::ZERO, part, false, &mut Vec::new());
+        for start in [1_000, 90_000, 2_000, 90_008] {
+            let (member, part) = read(&mut volume, start);
+            assert_eq!(member, 0, "the first of two idle ones");
+            end(&mut volume, part);
+        }
+        let (_, first) = read(&mut volume, 5_000);
+        assert_eq!(read(&mut volume, 9_000).0, 1, "the other is idle");
+        assert_eq!(read(&mut volume, 9_008).0, u32::from(goes_on), "{layout:?}");
+        end(&mut volume, first);
+    }
+}
+
 fn crypt(settings: &str) -> Volume {
     let spec = stack_word(&format!("crypt:ssd,encrypt=1000,decrypt=500,hop=10us{settings}")).unwrap().unwrap().spec;
     Volume::new(&spec, &[1 << 20], 1, THREAD)

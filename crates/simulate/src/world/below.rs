@@ -3,10 +3,10 @@
 //!
 //! **Rule** A device has as many workers as the host has processors, and a thread; each is a task that competes with
 //! processes. One that is woken goes to the processor where it ran last, or the next idle one, else to where the fewest
-//! wait; later an idle processor takes it from a busy one, piece by piece. Who sends a part on pays for the queue and the driver below ([`CpuCosts::below`])
-//! and for the scheduler there, once for each part: a process for its own in its call, a thread for its own one by one,
-//! which is also when they go. A process encrypts in its call what no workqueue does, and the interrupt that ends a
-//! read decrypts. Completions of a thread's requests are handled where the thread was.
+//! wait; later an idle processor takes it from a busy one, piece by piece. Who sends a part on pays for the queue and
+//! the driver below ([`CpuCosts::below`]) and for the scheduler there, once for each part: a process for its own in its
+//! call, a thread for its own one by one, which is also when they go. A process encrypts in its call what no workqueue
+//! does, and the interrupt that ends a read decrypts. Completions of a thread's requests are handled where it was.
 //! **Left out** What a kernel thread sends on behind a flush, and parity, take no time; the file system's and the
 //! flusher's bios neither (as without a device), but their encryption does.
 

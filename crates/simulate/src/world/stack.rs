@@ -118,10 +118,14 @@ impl<L: Listener, O: Observer> World<L, O> {
         let is_apart = self.spans.iter().chain(others).all(|other| span.is_apart(other));
         assert!(is_apart, "two devices at one place: {span:?}");
         let processors = self.processors;
+        let disks: Vec<DiskNumber> = members.iter().map(|(first, _)| self.disk_below(*first)).collect();
+        let turns = |disk| self.at_disk(disk, |world| world.here.disk.facts().rotational);
+        let all_turn = disks.into_iter().all(turns);
         let stack = self.stack.get_or_insert_default();
         // Behind the flusher and a file system's two, every other: those between are further devices' flushers.
         let thread = SubmitterId(self.host.flusher().0 + 3 + 2 * stack.volumes.len() as u32);
         let volume = Volume::new(spec, &lengths, processors, thread);
+        let volume = if all_turn { volume } else { volume.with_solid_members() };
         stack.threads.push(thread);
         stack.volumes.push(Placed { span, members: members.iter().map(|(first, _)| *first).collect(), volume });
         self

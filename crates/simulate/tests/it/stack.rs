@@ -249,8 +249,8 @@ fn what_was_reported_of_dm_crypt() {
     }
 }
 
-/// Cloudflare's report of 2020: on a RAM disk (1.73 us an I/O, one at a time, half of them writes) dm-crypt adds 11.5 us,
-/// with 256-bit aes-xts at 1823 and 1900 MiB/s.
+/// Cloudflare's report of 2020: on a RAM disk (1.73 us an I/O, one at a time, half of them writes) dm-crypt adds 11.5
+/// us, with 256-bit aes-xts at 1823 and 1900 MiB/s.
 #[test]
 fn one_io_at_a_time_dm_crypt_adds_what_cloudflare_measured() {
     let mixed = "[g]\nrw=randrw\nrwmixread=50\nbs=4k\ndirect=1\ntime_based\nruntime=60\n";
@@ -288,6 +288,28 @@ fn encryption_and_parity_take_processors_from_processes() {
         let (_, parity) = of("md-raid5:3xnvme-ssd-ideal", cpus);
         // Two writes at least, each an interrupt and a submission.
         assert!(parity > least + 2.0, "{least} {parity} us each");
+    }
+}
+
+/// The second report of docs/stack.md: an application starts beside ten readers. Reads go down in their process's own
+/// name (recorded), so that BFQ favours it behind dm-crypt, too, even where decryption is what limits everybody.
+#[test]
+fn behind_dm_crypt_bfq_still_sees_who_reads() {
+    let jobs = "[application]\nstartdelay=500ms\nsize=400m\nio_size=4m\nrw=randread\npercentage_random=60\n\
+                bssplit=4k/30:16k/40:64k/20:128k/10\nthinktime=2ms\nthinktime_blocks=8\n\
+                [readers]\nnumjobs=10\ntime_based\nruntime=20\nsize=1g\noffset=1g\noffset_increment=2g\nrw=read\n\
+                bs=128k\n";
+    let starts = |word: &str, elevator: &str| {
+        let around = Surroundings { cpus: Some(HostCpus { cpus: 2, costs: CpuPreset::usual().costs }), ..with_cpus() };
+        let trial = Trial { limit: Span::from_ms(1_600), ..trial(word, elevator, jobs, around) };
+        trial.simulate().unwrap().jobs[0].record.work(Work::Read).lat.mean() / 1e3
+    };
+    let (bare, alike) = (starts("linear:nvme-ssd-ideal", "bfq"), starts("linear:nvme-ssd-ideal", "none"));
+    assert!(bare * 10.0 < alike, "{bare} {alike}");
+    for (word, times) in [("crypt:nvme-ssd-ideal", 1.6), ("crypt:nvme-ssd-ideal,decrypt=400", 3.0)] {
+        let (bfq, none) = (starts(word, "bfq"), starts(word, "none"));
+        println!("{word}: bfq {bfq:.0} us a read ({bare:.0} bare), none {none:.0} ({alike:.0} bare)");
+        assert!(bfq < bare * times && bfq * 10.0 < none, "{word}: {bfq}, {bare} bare; none {none}");
     }
 }
 
