@@ -5,6 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
+use crate::cgroup::blk_throttle::Era as IoMaxEra;
 use crate::elevator::Elevator;
 use crate::queue::{BlockQueue, Limits, Plugging, QueueConfig, Slots};
 
@@ -46,6 +47,11 @@ impl fmt::Debug for Built {
 }
 
 impl Built {
+    /// The version of `io.max` of its kernel; of today's, if the elevator is the same in all.
+    pub fn io_max(&self) -> IoMaxEra {
+        if self.choice.entry.presets.len() > 1 { IoMaxEra::of(self.choice.kernel()) } else { IoMaxEra::default() }
+    }
+
     /// The surroundings of its era on this device, which takes `depth` requests at a time.
     pub fn config(&self, limits: Limits, depth: u32) -> QueueConfig {
         QueueConfig {
@@ -53,6 +59,7 @@ impl Built {
             depth,
             plugging: self.plugging,
             slots: self.slots,
+            io_max: self.io_max(),
             ..QueueConfig::default()
         }
     }

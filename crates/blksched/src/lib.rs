@@ -161,6 +161,7 @@ pub mod surroundings {
     #[cfg(feature = "elevator-author")]
     #[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]
     pub use crate::cgroup::blk_ioprio::PrioClass;
+    pub use crate::cgroup::blk_throttle::Era as IoMaxEra;
     pub use crate::cgroup::files::FileError;
     #[cfg(feature = "elevator-author")]
     #[cfg_attr(docsrs, doc(cfg(feature = "elevator-author")))]

@@ -151,7 +151,7 @@ impl<L: Listener> BlockQueue<L> {
             flushes: Flushes::default(),
             sequences: Sequences::default(),
             list: DispatchList::default(),
-            gate: BioGate::default(),
+            gate: BioGate::new(config.io_max),
             longest: 0,
             of_old_elevator: Vec::new(),
             cancelled: Vec::new(),

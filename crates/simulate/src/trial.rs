@@ -478,6 +478,7 @@ pub(crate) fn queue_config(
         slots,
         driver: Driver { ahead: surroundings.ahead.unwrap_or(attached.driver().ahead), ..attached.driver() },
         wakes: if slots.era().is_some() { Wakes::ByDriver } else { Wakes::AtOnce },
+        io_max: built.io_max(),
         born: Instant::ZERO,
     }
 }

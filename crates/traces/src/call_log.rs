@@ -51,6 +51,28 @@ pub struct QueueSurroundings {
     /// The behaviour of the device's driver.
     #[serde(default)]
     pub driver: Driver,
+    /// The version of groups' `io.max`.
+    #[serde(default, skip_serializing_if = "IoMaxEra::is_default")]
+    pub io_max: IoMaxEra,
+}
+
+/// The version of `io.max`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum IoMaxEra {
+    /// It holds metadata, too.
+    #[serde(rename = "6.12")]
+    Linux6_12,
+    /// Metadata pass.
+    #[default]
+    #[serde(rename = "6.18")]
+    Linux6_18,
+}
+
+impl IoMaxEra {
+    /// Whether it need not be written.
+    fn is_default(&self) -> bool {
+        *self == IoMaxEra::default()
+    }
 }
 
 /// Where requests are plugged before they are processed.
@@ -485,6 +507,7 @@ mod tests {
             plugging: Plugging::Queue { threshold: 4, delay: 3_000_000 },
             slots: Slots::PerDirection { nr_requests: 64, wake: Wake::Batcher { requests: 32, time: 20 } },
             driver: Driver::default(),
+            io_max: IoMaxEra::default(),
         };
         let bio = Bio {
             tag: 7,

@@ -65,10 +65,11 @@ pub(super) struct BioGate {
     next: u64,
 }
 
-impl Default for BioGate {
-    fn default() -> BioGate {
+impl BioGate {
+    /// Without any limit, of a kernel with this `io.max`.
+    pub(super) fn new(era: Era) -> BioGate {
         BioGate {
-            max: Throttle::new(JIFFIES, Era::default()),
+            max: Throttle::new(JIFFIES, era),
             limits: false,
             classes: BTreeMap::new(),
             weights: BTreeMap::new(),
@@ -77,9 +78,7 @@ impl Default for BioGate {
             next: 0,
         }
     }
-}
 
-impl BioGate {
     /// Whether every bio passes unchanged.
     #[inline]
     pub(super) fn is_open(&self) -> bool {

@@ -6,6 +6,7 @@ use super::dispatch_list::Driver;
 use super::plug::Plugging;
 use super::slots::Slots;
 use super::tasks::Wakes;
+use crate::cgroup::blk_throttle::Era as IoMaxEra;
 use crate::time::Instant;
 
 /// The device's limits, and whether its cache is volatile.
@@ -69,6 +70,8 @@ pub struct QueueConfig {
     pub driver: Driver,
     /// When woken tasks run (blk-mq).
     pub wakes: Wakes,
+    /// The version of groups' `io.max`.
+    pub io_max: IoMaxEra,
     /// The queue's first moment; no call may be earlier.
     pub born: Instant,
 }
@@ -83,6 +86,7 @@ impl Default for QueueConfig {
             slots: Slots::Unlimited,
             driver: Driver::default(),
             wakes: Wakes::default(),
+            io_max: IoMaxEra::default(),
             born: Instant::ZERO,
         }
     }

@@ -5,7 +5,7 @@ use blksched::author::Waiter;
 use blksched::group::MOST_GROUPS;
 use blksched::reasons::End;
 use blksched::surroundings::mq::{MqEra, TagOrder};
-use blksched::surroundings::{DispatchAhead, Driver, FlushCommand, WakeRule, Wakes};
+use blksched::surroundings::{DispatchAhead, Driver, FlushCommand, IoMaxEra, WakeRule, Wakes};
 use blksched::{
     Bio, Class, Delivery, Durability, GroupId, Hints, Instant, Limits, Next, Op, Outcome, Plugging, Priority,
     QueueConfig, Sector, Slots, Span, Submitted, SubmitterId, Tag,
@@ -54,6 +54,10 @@ pub fn queue_to_file(config: &QueueConfig) -> file::QueueSurroundings {
             (DispatchAhead::OneMore, FlushCommand::Queued) => file::Driver::OneMore,
             (DispatchAhead::OneMore, FlushCommand::Alone) => file::Driver::OneMoreFlushAlone,
         },
+        io_max: match config.io_max {
+            IoMaxEra::V6_12 => file::IoMaxEra::Linux6_12,
+            IoMaxEra::V6_18 => file::IoMaxEra::Linux6_18,
+        },
     }
 }
 
@@ -100,6 +104,10 @@ pub fn queue_from_file(queue: &file::QueueSurroundings) -> QueueConfig {
         },
         driver: driver_from_file(queue.driver),
         wakes: Wakes::AtOnce,
+        io_max: match queue.io_max {
+            file::IoMaxEra::Linux6_12 => IoMaxEra::V6_12,
+            file::IoMaxEra::Linux6_18 => IoMaxEra::V6_18,
+        },
         born: Instant::from_ns(queue.born),
     }
 }

@@ -9,17 +9,25 @@
 //! `throtl_slice_used`, `throtl_extend_slice`, `carryover_bytes`, `carryover_ios`, `tg_conf_updated`, `bytes_disp`,
 //! `io_disp`.
 
+use crate::kernel::{Kernel, V6_18};
 use crate::time::{Jiffies, Tick};
 
-/// The kernel's version.
+/// The versions of `io.max`, as far as they differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(not(feature = "elevator-author"), non_exhaustive)]
 pub enum Era {
-    /// 6.1 and 6.12.
+    /// Up to 6.12, of which 6.1 and 6.12 were read: metadata is held behind the group's other bios.
     V6_12,
     /// 6.18: one old slice is kept as tolerance; bytes are charged before I/Os are checked; metadata passes.
     #[default]
     V6_18,
+}
+
+impl Era {
+    /// The era of a kernel. When exactly between 6.12 and 6.18 it changed is not known here.
+    pub fn of(kernel: Kernel) -> Era {
+        if kernel >= V6_18 { Era::V6_18 } else { Era::V6_12 }
+    }
 }
 
 /// The limits of one direction per second; `None`: no limit.
