@@ -96,16 +96,26 @@ fn modelled(path: &Path, line: &Line, mut notes: Vec<String>) -> Result<Mounted,
         match FsMount::named(&format!("{}:{with}", line.kind)) {
             Ok(mount) => (fs, taken) = (mount, with),
             Err(wrong) if wrong.why.contains("not modelled") => notes.push(wrong.why),
-            // Of no consequence for data: names of users, quotas, error handling.
-            Err(_) => {}
+            // Others are of no consequence for data: names of users, quotas, error handling.
+            Err(_) => notes.extend(log_disk(option).map(on_one_disk)),
         }
     }
     if let Some(disk) = fs.options.log_disk.take() {
-        notes.push(format!("its log is on {}, and is predicted on the same disk as its files", disk.as_str()));
+        notes.push(on_one_disk(disk.as_str()));
     }
     let on = line.place.display();
     notes.push(format!("{} is on {fs}, mounted on {on}; predicted on a fresh one of Linux 6.18", path.display()));
     Ok(Mounted { fs, notes })
+}
+
+/// The disk that an option names for the log, by whatever path.
+fn log_disk(option: &str) -> Option<&str> {
+    let (name, disk) = option.split_once('=')?;
+    ["journal_dev", "journal_path", "logdev"].contains(&name).then_some(disk)
+}
+
+fn on_one_disk(disk: &str) -> String {
+    format!("its log is on {disk}, and is predicted on the same disk as its files")
 }
 
 /// What `data=journal` implies, and the kernel prints.
@@ -123,6 +133,7 @@ mod tests {
 40 22 259:3 / /srv/my\\040data rw,noatime - xfs /dev/nvme0n1p3 rw,attr2,inode64,logbufs=8,logbsize=64k,noquota
 41 22 0:30 /@ /home rw - btrfs /dev/sdb rw,ssd
 42 22 0:31 / /merged rw - overlay overlay rw,lowerdir=/l,upperdir=/srv/my\\040data/up,workdir=/w
+45 22 259:5 / /web rw,noatime - ext4 /dev/sde rw,journal_path=/dev/mapper/fast-log
 44 22 259:4 / /mail rw,noatime - ext4 /dev/sdc rw,nodioread_nolock,nodelalloc,data=journal,journal_path=/dev/sdd
 43 22 0:32 / /inside rw - overlay overlay rw,lowerdir=/l,upperdir=/inside/up,workdir=/w
 ";
@@ -141,6 +152,8 @@ mod tests {
         assert_eq!(on("/mail/in").as_deref(), Ok("ext4:data=journal"));
         let notes = of(Path::new("/mail"), MOUNTS).unwrap().notes;
         assert!(notes[0].contains("its log is on sdd") && notes.len() == 2, "{notes:?}");
+        let notes = of(Path::new("/web"), MOUNTS).unwrap().notes;
+        assert!(notes[0].contains("its log is on /dev/mapper/fast-log") && notes.len() == 2, "{notes:?}");
     }
 
     #[test]

@@ -178,7 +178,7 @@ impl Workload {
         }
         let fs = |file: &JobFile| self.fs.unwrap_or_else(|| file.usual_file_system());
         let jobs = self.file.as_ref().map(|file| file.plan_on_disks(disks, fs(file))).transpose();
-        let mut plan = jobs.map_err(Error::Jobs)?.unwrap_or_default();
+        let mut plan = jobs.map_err(|errors| self.said_beside(errors))?.unwrap_or_default();
         for start in &self.programs {
             plan.add_program(start.clone(), disk_sectors).map_err(Error::Input)?;
         }
@@ -190,6 +190,17 @@ impl Workload {
             plan.add_replay(replay, disk_sectors).map_err(Error::Input)?;
         }
         Ok(plan)
+    }
+
+    /// A fault of the file system that `--fs` says, and no line of the job file, is shown there.
+    fn said_beside(&self, errors: Errors) -> Error {
+        let is_beside = self.file.as_ref().is_some_and(|file| file.file_system().is_none());
+        match (self.fs.filter(|_| is_beside), errors.problems()) {
+            (Some(fs), [wrong]) if wrong.is_of_file_system => {
+                Error::Input(format!("--fs {fs}: {}; expected {}", wrong.title, wrong.expected))
+            }
+            _ => Error::Jobs(errors),
+        }
     }
 
     /// The replay with what was recorded below its device on these members, which have the names of the recording.

@@ -217,6 +217,8 @@ fn a_log_on_a_disk_that_is_not_there_is_an_error() {
     let file = "[a]\nrw=write\nsize=1m\n";
     assert!(wrong(file, "ext4:journal_dev=sdc").contains("there is no such disk"));
     assert!(wrong(file, "xfs:logdev=/dev/sda").contains("which its files are on"));
+    let too_long = wrong(file, "ext4:journal_dev=sdb,journal_size=9g");
+    assert!(too_long.contains("which is too short") && too_long.contains("at most 8191m"), "{too_long}");
     let beside = format!("{file}[b]\nfilename=/dev/sdb\nrw=randread\n");
     assert!(wrong(&beside, "ext4:journal_dev=sdb").contains("which a job uses"));
 }

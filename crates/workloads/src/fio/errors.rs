@@ -23,11 +23,14 @@ pub struct Problem {
     pub help: Option<String>,
     /// The word that was probably meant, if the help is that.
     pub nearest: Option<Box<str>>,
+    /// It is about the file system, which may have been said elsewhere than in the job file.
+    pub is_of_file_system: bool,
 }
 
 impl Problem {
     pub(crate) fn new(place: TextPlace, title: impl Into<String>, expected: impl Into<String>) -> Problem {
-        Problem { place, title: title.into(), expected: expected.into(), help: None, nearest: None }
+        let (title, expected) = (title.into(), expected.into());
+        Problem { place, title, expected, help: None, nearest: None, is_of_file_system: false }
     }
 
     pub(crate) fn help(self, help: impl Into<String>) -> Problem {

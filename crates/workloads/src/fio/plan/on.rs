@@ -55,7 +55,8 @@ pub(super) fn log_disk(
     let wrong = |why: &str, expected: String| {
         let says = jobs.iter().find(|job| job.settings.rare.fs.is_some()).unwrap_or(first);
         let place = says.settings.place_of("fs", &says.place);
-        Err(Problem::new(place, format!("the log of {fs} is to be on {}, {why}", word.as_str()), expected))
+        let title = format!("the log of {fs} is to be on {}, {why}", word.as_str());
+        Err(Problem { is_of_file_system: true, ..Problem::new(place, title, expected) })
     };
     let device = format!("/dev/{}", word.as_str());
     let place = disks.of_file(&device);
@@ -65,7 +66,10 @@ pub(super) fn log_disk(
         0 if is_named => wrong("which its files are on", "another disk".to_owned()),
         _ if !is_named => wrong("and there is no such disk", format!("--disk sda=…,{}=…", word.as_str())),
         _ if files.disks.contains(&place) => wrong("which a job uses", "a disk without jobs".to_owned()),
-        _ => Ok(Some((other.first, other.sectors))),
+        _ => match fs.fits_log_disk(other.sectors) {
+            Err(too_long) => wrong("which is too short", too_long.why),
+            Ok(()) => Ok(Some((other.first, other.sectors))),
+        },
     }
 }
 

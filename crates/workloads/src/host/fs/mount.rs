@@ -7,6 +7,7 @@ use core::fmt;
 use blksched::Span;
 use blksched_text::nearest;
 
+use super::BLOCK_SECTORS;
 use super::kind::{FsKind, JournalMode};
 use super::layout::XfsGeometry;
 
@@ -294,6 +295,25 @@ impl FsMount {
             Some(bytes) if bytes > most => {
                 let (said, most, disk) = (size(Some(bytes)), most >> 20, (sectors * 512) >> 20);
                 wrong(format!("{option}={said}: expected at most {most}m, {of} of the disk, which has {disk} MiB"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the journal or log that was asked for has room on a disk of its own, of this length \[512-byte sectors\].
+    ///
+    /// # Errors
+    /// What was expected instead: it is longer than the disk, whose first block is no part of a journal.
+    pub fn fits_log_disk(&self, sectors: u64) -> Result<(), WrongMount> {
+        let (option, said, room) = match self.kind {
+            FsKind::None => return Ok(()),
+            FsKind::Ext4 => ("journal_size", self.options.journal_size, sectors.saturating_sub(BLOCK_SECTORS) * 512),
+            FsKind::Xfs => ("logsize", self.options.logsize, sectors * 512),
+        };
+        match said {
+            Some(bytes) if bytes > room => {
+                let (said, most) = (size(Some(bytes)), room >> 20);
+                wrong(format!("{option} of at most {most}m instead of {said}"))
             }
             _ => Ok(()),
         }
