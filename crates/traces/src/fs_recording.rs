@@ -57,6 +57,9 @@ pub struct RecordingHeader {
     pub scheduler: String,
     /// The recording's name.
     pub scenario: String,
+    /// What happens in it.
+    #[serde(default)]
+    pub description: String,
     /// Options of mkfs beside the defaults; `default` if there are none.
     #[serde(default)]
     pub mkfs: String,
@@ -93,6 +96,12 @@ impl FsEvent {
             Value::String(text) => u64::from_str_radix(text.strip_prefix("0x")?, 16).ok(),
             _ => None,
         }
+    }
+
+    /// A field of counts by name; empty if there is none.
+    pub fn counts(&self, name: &str) -> Vec<(String, u64)> {
+        let counts = self.fields.get(name).and_then(Value::as_object).into_iter().flatten();
+        counts.filter_map(|(name, count)| Some((name.clone(), count.as_u64()?))).collect()
     }
 
     /// A field that is text; empty if there is none.

@@ -41,6 +41,7 @@ mod report;
 mod runs;
 mod slots;
 mod sync;
+mod sync_all;
 mod timers;
 mod transfer;
 mod write;
@@ -63,7 +64,7 @@ use timers::Timers;
 use transfer::{PageWriter, Transfer, TransferKind};
 
 pub use balance::{Answer, Balance, BalanceLimits, DeviceIndex, DeviceLimits, DirtyingTask, Ticks, Verdict};
-pub use call::{CallWork, HostCall, Memory, NameChange, OpenFile, RangeSync, Stable, Touch};
+pub use call::{CallWork, HostCall, Memory, NameChange, OpenFile, RangeSync, Stable, SyncAll, Touch};
 pub use dirty_files::FlusherReason;
 pub use dirty_memory::{MemoryDevice, WriteBack};
 pub use dirty_pool::{DirtyLimits, DirtyPool};
@@ -298,6 +299,10 @@ impl Host {
             (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::Range { what, .. }, .. })) => {
                 self.begin_range(now, id, what)
             }
+            (OpStage::Paging, OpTask::Call(HostCall { work: CallWork::SyncAll(what), .. })) => {
+                return self.begin_sync_all(now, id, what);
+            }
+            (OpStage::SyncingAll(what, step), _) => return self.sync_all_on(now, id, what, step),
             (OpStage::Paging, OpTask::Call(call)) => AfterStep::syncs(call.pages()),
             (OpStage::Paging, OpTask::Bypass(_) | OpTask::Landing(_)) => {
                 unreachable!("direct I/O begins with its pages' way to the disk")
@@ -367,7 +372,9 @@ impl Host {
         match writer {
             PageWriter::Flusher(FlusherReason::Background) => self.report.written.background += written,
             PageWriter::Flusher(FlusherReason::Expired) => self.report.written.expired += written,
-            PageWriter::Caller(_) | PageWriter::Starter(_) => self.report.written.by_caller += written,
+            PageWriter::Caller(_) | PageWriter::Starter(_) | PageWriter::Asked => {
+                self.report.written.by_caller += written
+            }
         }
         if matches!(writer, PageWriter::Flusher(_)) {
             self.memory.flusher_wrote();
@@ -391,7 +398,10 @@ impl Host {
         }
         let HostOp { task: OpTask::Call(call), .. } = self.ops[id] else { unreachable!("only calls return") };
         self.ops[id].stage = OpStage::Returning;
-        let cost: Span = self.knobs.cost(call.bytes());
+        let mut cost: Span = self.knobs.cost(call.bytes());
+        if matches!(call.work, CallWork::Name(_)) && self.filing.is_some() {
+            cost += self.knobs.name;
+        }
         self.timers.return_at(now + cost, id);
     }
 

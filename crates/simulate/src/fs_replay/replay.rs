@@ -11,7 +11,7 @@ use blksched_workloads::host::{
 };
 
 use super::FsReplay;
-use super::expected::{Asked, Recorded, Shape, at, requests};
+use super::expected::{Asked, Carries, Recorded, Shape, at, requests};
 use super::scene::{Called, FLUSHER, JOURNAL, LONGEST, Made, Opened, Scene, WORKER};
 
 /// A difference between the recording and us.
@@ -64,6 +64,7 @@ pub(super) fn run(recording: &FsRecording, scene: Scene) -> FsReplay {
     let knobs = HostKnobs {
         call: Span::ZERO,
         copy_kib: Span::ZERO,
+        name: Span::ZERO,
         memory: 1 << 34,
         real_time_writers: true,
         ..HostKnobs::default()
@@ -216,6 +217,30 @@ impl Replay<'_> {
         }
     }
 
+    /// Whether ours is a part of the recorded request: files that the flusher writes together lay side by side there,
+    /// and have places of their own here.
+    fn is_part(&self, recorded: &Asked, ours: &Asked) -> bool {
+        let of_flusher = ours.by == FLUSHER && ours.carries == Carries::Data;
+        of_flusher && recorded.is_like(ours) && ours.sectors < recorded.sectors
+    }
+
+    /// How many recorded requests in a row are together this one, and when the last is done: a task that sleeps for a
+    /// request slot submits what it has in parts.
+    fn parts(&self, ours: &Asked) -> Option<(usize, Instant)> {
+        let (mut sectors, mut done) = (0, Instant::ZERO);
+        for (nth, recorded) in self.expected[self.came..].iter().enumerate() {
+            if !recorded.asked.is_like(ours) || sectors >= ours.sectors {
+                return None;
+            }
+            sectors += recorded.asked.sectors;
+            done = done.max(recorded.done);
+            if sectors == ours.sectors && nth > 0 {
+                return Some((nth + 1, done));
+            }
+        }
+        None
+    }
+
     /// Compares a request with the next recorded one; returns when it is done.
     fn compare(&mut self, ours: Asked) -> Instant {
         self.swap_race(ours);
@@ -224,6 +249,16 @@ impl Replay<'_> {
             self.differ(line, format!("at {:?} nothing was recorded, here {ours:?}", self.now));
             return self.now + self.tolerance + self.tolerance;
         };
+        if let Some((parts, done)) = self.parts(&ours) {
+            self.came += parts;
+            self.found.events += parts;
+            return done.max(self.now);
+        }
+        if self.is_part(&recorded.asked, &ours) {
+            // More is to come.
+            self.expected[self.came].asked.sectors -= ours.sectors;
+            return recorded.done.max(self.now);
+        }
         self.came += 1;
         if recorded.asked == ours {
             self.found.events += 1;
@@ -261,6 +296,7 @@ impl Replay<'_> {
             }
             Made::Sync => CallWork::Sync,
             Made::SyncData => CallWork::SyncData,
+            Made::SyncAll(what) => CallWork::SyncAll(what),
             Made::Range { at, bytes, what } => CallWork::Range { start: sector(at), sectors: bytes / 512, what },
             Made::Change(change) => CallWork::Change(called.inode, change),
         };

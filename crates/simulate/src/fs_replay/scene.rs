@@ -4,14 +4,18 @@ use std::collections::{BTreeMap, VecDeque};
 
 use blksched::{Span, SubmitterId};
 use blksched_traces::fs_recording::{FsEvent, FsRecording};
-use blksched_workloads::host::RangeSync;
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
     Blocks, Change, Ext4, Ext4Settings, Extent, FileExtents, FileSystem, InodeId, JournalMode, JournalRace, Known,
     NamedIn, Places, TickPhase, Xfs, XfsSettings,
 };
+use blksched_workloads::host::{RangeSync, SyncAll};
 
 use super::expected::Shape;
+
+mod numbered;
+
+use numbered::{Numbered, Unfolded, unfold};
 
 /// The submitters of the kernel.
 pub(super) const FLUSHER: SubmitterId = SubmitterId(1);
@@ -34,6 +38,7 @@ pub(super) enum Made {
         bytes: u64,
         what: RangeSync,
     },
+    SyncAll(SyncAll),
     Change(Change),
     /// Without effect on the disk: `close`, `open` of a file that is there.
     Nothing,
@@ -73,7 +78,13 @@ impl Scene {
     /// `left_over`: whether the preparation left something in xfs's list, which a recording does not say.
     pub fn of(recording: &FsRecording, left_over: bool) -> Result<Scene, String> {
         let header = &recording.header;
-        let mut names = Names::default();
+        if !recording.events.iter().any(|event| event.ev == "bio") {
+            return Err("no bios are in it".to_owned());
+        }
+        let tells = |event: &FsEvent| event.ev.starts_with("ext4_") && event.number("ino").is_some();
+        // Where no event names an inode, they are the first that mkfs leaves; otherwise made-up ones are no others'.
+        let first = if recording.events.iter().any(tells) { 1_000_000 } else { 11 };
+        let mut names = Names { numbered: Numbered::of(recording), first, ..Names::default() };
         let mut tasks = BTreeMap::new();
         let calls = calls(recording, &mut names, &mut tasks)?;
         let files = files(recording, &calls);
@@ -102,15 +113,18 @@ impl Scene {
 
 fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(FileSystem, (u64, u64)), String> {
     let header = &recording.header;
-    let journal = header.geometry.journal.first().copied().ok_or("ext4 without a journal")?;
+    let has_journal = !header.mkfs.contains("^has_journal");
+    let journal = header.geometry.journal.first().copied().or((!has_journal).then_some((0, 0)));
+    let journal = journal.ok_or("ext4 without a journal")?;
     let inodes_per_group = header.geometry.inodes_per_group;
     let mut settings = Ext4Settings {
         journal_start: blksched::Sector(journal.0),
         journal_blocks: journal.1 / 8,
         inodes_per_group,
+        has_journal,
         ..Ext4Settings::default()
     };
-    if header.mkfs.contains("-O") {
+    if header.mkfs.contains("-O") && has_journal {
         return Err(format!("mkfs.ext4 {}", header.mkfs));
     }
     for option in header.mount_asked.split(',') {
@@ -130,7 +144,7 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
     let geometry = Ext4Geometry { sectors: header.disk.size / 512, inodes_per_group };
     let places = Places::new().recorded(placed(recording), leaf_group(recording));
     let race = JournalRace::Recorded(delays(recording, journal));
-    let fs = Ext4::new(settings, geometry, longest).with(race, phase, places);
+    let fs = Ext4::new(settings, geometry, longest).with(race, phase, places).with_seconds_from(seconds(recording));
     Ok((FileSystem::Ext4(Box::new(fs)), journal))
 }
 
@@ -144,6 +158,19 @@ fn xfs(recording: &FsRecording, phase: TickPhase, left_over: bool) -> Result<(Fi
     let fs = Xfs::new(settings).with_phase(phase);
     let fs = if left_over { fs.with_left_over() } else { fs };
     Ok((FileSystem::Xfs(Box::new(fs)), log))
+}
+
+/// When the kernel's whole seconds begin: the transaction that ran longest committed at one, unless none was old.
+fn seconds(recording: &FsRecording) -> Span {
+    let events = &recording.events;
+    let runs = events.iter().filter(|event| event.ev == "jbd2_run_stats");
+    let longest = runs.max_by_key(|event| event.number("running"));
+    let begins = longest.filter(|event| event.number("running") > Some(1100)).and_then(|run| {
+        let mine =
+            |event: &&FsEvent| event.ev == "jbd2_start_commit" && event.number("transaction") == run.number("tid");
+        events.iter().find(mine)
+    });
+    begins.map_or(Span::ZERO, |begins| Span::from_ns(begins.t % 1_000_000_000))
 }
 
 /// How long jbd2 took to send each commit block after the end of the log.
@@ -197,6 +224,10 @@ fn leaf_group(recording: &FsRecording) -> Option<u64> {
 struct Names {
     known: BTreeMap<String, InodeId>,
     made_up: u64,
+    /// Of a recording of thousands of numbered files.
+    numbered: Option<Numbered>,
+    /// What made-up numbers begin behind.
+    first: u64,
 }
 
 impl Names {
@@ -208,9 +239,19 @@ impl Names {
             return *inode;
         }
         self.made_up += 1;
-        let inode = InodeId(1_000_000 + self.made_up);
+        let inode = self.numbered_inode(name).unwrap_or(InodeId(self.first + self.made_up));
         self.known.insert(name.to_owned(), inode);
         inode
+    }
+
+    /// The inode of `dN` or `dN/mN`, where no event says it.
+    fn numbered_inode(&self, name: &str) -> Option<InodeId> {
+        let numbered = self.numbered?;
+        let number = |text: &str, letter: char| text.strip_prefix(letter)?.parse::<u64>().ok();
+        match name.split_once('/') {
+            None => number(name, 'd').map(|dir| numbered.dir(dir)),
+            Some((_, file)) => numbered.file(number(file, 'm')?),
+        }
     }
 
     fn dir(&mut self, name: &str, seen: Option<u64>) -> InodeId {
@@ -235,7 +276,8 @@ fn calls(
             marks.insert(&event.task, event.text("text"));
         }
         if event.ev == "calls" {
-            return Err("calls that are folded".to_owned());
+            unfold(recording, nth, &mut Unfolded { names, tasks, made: &mut found })?;
+            continue;
         }
         let unseen = event.ev == "ext4_allocate_inode" && !in_call(&events[..nth], &event.task);
         if event.ev != "call" && !unseen || event.text("op") == "read" {
@@ -257,7 +299,8 @@ fn calls(
         let seen = later_inode(&events[nth..], event);
         let mark = marks.get(event.task.as_str()).copied().unwrap_or("");
         let is_new = event.text("op") == "fallocate" && recording.header.fs == "xfs";
-        let is_new = is_new && !names.known.contains_key(event.text("file"));
+        let of_file = |other: &FsEvent| other.ev == "call" && other.text("file") == event.text("file");
+        let is_new = is_new && !events[..nth].iter().any(of_file);
         let (inode, made) = made(event, &own, mark, seen, names)?;
         // The reads of a page fault are not replayed.
         let end = end.filter(|_| event.text("op") != "store").map_or(u64::MAX, |end| end.t);
@@ -354,6 +397,8 @@ fn made(
             (inode, Made::Write { at: bytes.0, bytes: bytes.1, how })
         }
         "fsync" => (names.of(file, inode_in(own.iter().copied())), Made::Sync),
+        "sync" => (InodeId(2), Made::SyncAll(SyncAll::Everything)),
+        "syncfs" => (InodeId(2), Made::SyncAll(SyncAll::FileSystem)),
         "fdatasync" | "msync" => (names.of(file, inode_in(own.iter().copied())), Made::SyncData),
         "sync_file_range" => {
             let flags = event.text("flags");
@@ -416,12 +461,19 @@ fn rename(event: &FsEvent, own: &[&FsEvent], names: &mut Names) -> (InodeId, Mad
 
 /// The files that were there, with their blocks: those that the recording does not show to be placed.
 fn files(recording: &FsRecording, calls: &[Called]) -> BTreeMap<InodeId, Known> {
-    let created = |inode: InodeId| {
-        let first = calls.iter().find(|call| call.inode == inode);
-        first.is_some_and(|call| matches!(call.made, Made::Change(Change::Create(_))))
-    };
+    let mut firsts: BTreeMap<InodeId, &Called> = BTreeMap::new();
+    for call in calls {
+        firsts.entry(call.inode).or_insert(call);
+    }
+    let created =
+        |inode: InodeId| firsts.get(&inode).is_some_and(|call| matches!(call.made, Made::Change(Change::Create(_))));
     let mut files = BTreeMap::new();
     for call in calls {
+        if let Made::Change(Change::Rename { over: Some(over), .. }) = call.made {
+            // It was there, and its number may be another's later.
+            let known = || Known { extents: blocks_of(recording, over), names: Vec::new() };
+            files.entry(over).or_insert_with(known);
+        }
         let inode = call.inode;
         if files.contains_key(&inode) {
             continue;
@@ -439,6 +491,15 @@ fn blocks_of(recording: &FsRecording, inode: InodeId) -> FileExtents {
     let mine = |event: &&FsEvent| event.number("ino") == Some(inode.0);
     let events = || recording.events.iter().filter(mine);
     let placed = events().find(|event| event.ev == "ext4_allocate_blocks" && !is_leaf(event));
+    // Of a file that is removed only what becomes free is told; its number may be another's later.
+    let is_data = |event: &&FsEvent| event.ev == "ext4_free_blocks" && !event.text("flags").contains("METADATA");
+    let freed = events().find(is_data);
+    if let Some(freed) = freed.filter(|freed| placed.is_none_or(|placed| placed.t > freed.t)) {
+        let [place, blocks] = ["block", "count"].map(|name| freed.number(name).unwrap_or(0));
+        let mut extents = FileExtents::default();
+        extents.insert(Extent { at: 0, blocks, place, written: true });
+        return extents;
+    }
     let unwritten = events().find(|event| event.ev == "ext4_ext_handle_unwritten_extents");
     if let Some(event) = unwritten
         && placed.is_none_or(|placed| placed.t > event.t)

@@ -59,12 +59,23 @@ pub enum CallWork {
     Sync,
     /// `fdatasync`: the same, with only that metadata that its data need.
     SyncData,
+    /// `sync` or `syncfs`: makes everything stable.
+    SyncAll(SyncAll),
     /// No call at all: loads or stores in a mapping of the file (`mmap`).
     Touch(Touch),
     /// A call that changes only metadata of this file. Without a file system it does nothing.
     Change(InodeId, Change),
     /// The file's name comes or goes. Without a file system it does nothing.
     Name(NameChange),
+}
+
+/// What a `sync` is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncAll {
+    /// `sync`: of everything.
+    Everything,
+    /// `syncfs`: of one file system.
+    FileSystem,
 }
 
 /// What happens to a file's name, of this length \[bytes\].
@@ -135,9 +146,12 @@ impl HostCall {
             CallWork::Read(_) => Op::Read,
             CallWork::Write(..) | CallWork::Touch(Touch { stores: true, .. }) => Op::Write,
             CallWork::Touch(Touch { stores: false, .. }) => Op::Read,
-            CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) | CallWork::Name(_) => {
-                Op::Flush
-            }
+            CallWork::Sync
+            | CallWork::SyncData
+            | CallWork::SyncAll(_)
+            | CallWork::Range { .. }
+            | CallWork::Change(..)
+            | CallWork::Name(_) => Op::Flush,
         }
     }
 
@@ -148,7 +162,9 @@ impl HostCall {
                 Sector(range.start / 512)
             }
             CallWork::Range { start, .. } => start,
-            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) | CallWork::Name(_) => self.file.start,
+            CallWork::Sync | CallWork::SyncData | CallWork::SyncAll(_) | CallWork::Change(..) | CallWork::Name(_) => {
+                self.file.start
+            }
         }
     }
 
@@ -176,7 +192,9 @@ impl HostCall {
         match self.work {
             CallWork::Read(range) | CallWork::Write(range, _) | CallWork::Touch(Touch { range, .. }) => range.pages(),
             CallWork::Range { start, sectors, .. } => pages_of(start, sectors),
-            CallWork::Sync | CallWork::SyncData | CallWork::Change(..) | CallWork::Name(_) => self.file.pages(),
+            CallWork::Sync | CallWork::SyncData | CallWork::SyncAll(_) | CallWork::Change(..) | CallWork::Name(_) => {
+                self.file.pages()
+            }
         }
     }
 }

@@ -52,6 +52,11 @@ impl DirtyFiles {
         }
     }
 
+    /// The files, the next to be written first.
+    pub fn all(&self) -> impl Iterator<Item = Pages> + '_ {
+        self.files.iter().map(|file| file.pages.clone())
+    }
+
     /// Marks files that have been dirty for `expire` to be written.
     pub fn expire(&mut self, now: Instant, expire: Span, dirty: &PageRuns) {
         for file in self.files.iter_mut().filter(|file| file.expired == 0 && now.since(file.since) >= expire) {

@@ -217,6 +217,15 @@ impl DirtyMemory {
         matches!(self, DirtyMemory::Balanced(BalancedMemory { any_writes: true, .. }))
     }
 
+    /// Files with dirty pages, in the order in which they became dirty.
+    pub fn dirty_files(&self, dirty: &PageRuns) -> Vec<Pages> {
+        let all: Vec<Pages> = match self {
+            DirtyMemory::Stopping(memory) => memory.files.all().collect(),
+            DirtyMemory::Balanced(memory) => memory.flushers.iter().flat_map(|flusher| flusher.queue.all()).collect(),
+        };
+        all.into_iter().filter(|file| dirty.first_within(file).is_some()).collect()
+    }
+
     /// How many flushers there are.
     pub fn flushers(&self) -> usize {
         match self {

@@ -164,6 +164,21 @@ impl Filing {
         }
     }
 
+    /// This agent writes metadata home that no transaction holds.
+    pub fn write_home(&mut self, by: Agent) {
+        self.fs.write_home(by);
+    }
+
+    /// The data of a `syncfs` have been submitted.
+    pub fn sync_begins(&mut self, now: Instant, task: FsTask) {
+        self.fs.sync_begins(now, task);
+    }
+
+    /// The data of a `sync` are on the disk: makes all metadata stable. Asked again whenever the task goes on.
+    pub fn sync_all(&mut self, now: Instant, task: FsTask) -> Missing {
+        self.fs.sync_all(now, task)
+    }
+
     /// These dirty pages of a file leave memory without having been written.
     pub fn dropped(&mut self, pages: &Pages) {
         let Some((inode, blocks)) = self.blocks(pages) else { return };
@@ -299,7 +314,7 @@ impl Host {
         entry == Entry::Done
     }
 
-    fn sleep_in_files(&mut self, now: Instant, id: OpId) {
+    pub(super) fn sleep_in_files(&mut self, now: Instant, id: OpId) {
         let op = &mut self.ops[id];
         op.in_fs = true;
         // The file system says at once for what: `FsWish::Sleeps`.

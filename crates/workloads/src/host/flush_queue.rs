@@ -88,6 +88,11 @@ impl FlushQueue {
         }
     }
 
+    /// The files, the next to be written first.
+    pub fn all(&self) -> impl Iterator<Item = Pages> + '_ {
+        self.files.iter().map(|file| file.pages.clone())
+    }
+
     /// Too much is dirty: the flusher is to write.
     pub fn wants_background(&mut self) {
         self.wants_background = true;

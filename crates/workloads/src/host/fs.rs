@@ -123,6 +123,31 @@ impl FileSystem {
         }
     }
 
+    /// This agent writes metadata home that no transaction holds; nobody waits.
+    pub fn write_home(&mut self, by: Agent) {
+        match self {
+            FileSystem::Ext4(fs) => fs.write_home(by),
+            FileSystem::Xfs(_) => {}
+        }
+    }
+
+    /// The data of a `syncfs` have been submitted.
+    pub fn sync_begins(&mut self, now: Instant, task: FsTask) {
+        match self {
+            FileSystem::Ext4(fs) => fs.sync_begins(now, task),
+            FileSystem::Xfs(_) => {}
+        }
+    }
+
+    /// A `sync` or `syncfs`, whose data are on the disk, makes all metadata stable. To be asked again, with
+    /// [`FsWish::Done`], until nothing or a flush is missing.
+    pub fn sync_all(&mut self, now: Instant, task: FsTask) -> Missing {
+        match self {
+            FileSystem::Ext4(fs) => fs.sync_all(now, task),
+            FileSystem::Xfs(fs) => fs.sync_all(task),
+        }
+    }
+
     /// A bio of its own is complete.
     pub fn ended(&mut self, now: Instant, tag: u64) {
         match self {

@@ -65,6 +65,9 @@ blksched::tunables! {
         call: Span [Ns] = Span::from_ns(500), 0..=1_000_000_000, Kernels::since(V2_5), sweep [];
         /// The same for each KiB copied. Measured likewise: 50 ns reading, 120 to 150 ns writing; FIT.
         copy_kib: Span [Ns] = Span::from_ns(100), 0..=1_000_000_000, Kernels::since(V2_5), sweep [];
+        /// What it needs beside to create or to remove a file on a file system. Measured on one machine with 6.18,
+        /// ext4 and xfs in memory, 4,000 files, three times: medians of 3.6 to 5.9 us, and of 5.0 to 5.7 us.
+        name: Span [Ns] = Span::from_ns(5_000), 0..=1_000_000_000, Kernels::since(V2_5), sweep [];
     }
 }
 

@@ -1,12 +1,15 @@
 //! A call in progress: its position, what it waits for, and what comes after each of its steps.
 
+use std::collections::VecDeque;
+
 use blksched::{Bio, GroupId, Instant, Priority, SubmitterId};
 
-use super::call::{HostCall, RangeSync};
+use super::call::{HostCall, RangeSync, SyncAll};
 use super::fs::Change;
 use super::page::{PAGE_SECTORS, Pages};
 use super::report::WaitsFor;
 use super::runs::PageRuns;
+use super::sync_all::SyncAllStep;
 
 /// A call by its place in the host's table.
 pub(super) type OpId = u32;
@@ -35,6 +38,8 @@ pub(super) enum OpStage {
     Ranging(RangeSync),
     /// So are those begun after them.
     Ranged,
+    /// All that is dirty goes to the disk.
+    SyncingAll(SyncAll, SyncAllStep),
     /// Ask for a flush of the disk's cache.
     Flushing,
     /// Only the processor is left.
@@ -62,6 +67,9 @@ pub(super) struct HostOp {
     pub again: PageRuns,
     /// Pages that it is still to write.
     pub pending: PageRuns,
+    /// Files that it has the flusher write, if it is a `sync`, and the one whose pages are pending.
+    pub files: VecDeque<Pages>,
+    pub file: Option<Pages>,
     /// It sleeps in the file system.
     pub in_fs: bool,
     pub failed: bool,
@@ -82,6 +90,8 @@ impl HostOp {
             waits: None,
             again: PageRuns::default(),
             pending: PageRuns::default(),
+            files: VecDeque::new(),
+            file: None,
             in_fs: false,
             failed: false,
             issued_at: None,

@@ -86,22 +86,35 @@ impl Host {
             self.write_run(now, id, dirty);
         }
         if any {
-            self.out.push(Wish::Waits(self.ops[id].who().submitter));
+            let by = if self.is_sync_all(id) { self.flusher_is.submitter } else { self.ops[id].who().submitter };
+            self.out.push(Wish::Waits(by));
         }
         self.obey_files(now);
         through
     }
 
+    /// Whether it is a `sync`, whose data the flusher writes.
+    fn is_sync_all(&self, id: OpId) -> bool {
+        matches!(self.ops[id].stage, OpStage::SyncingAll(..))
+    }
+
     /// Writes these dirty pages in bios as long as possible.
     fn write_run(&mut self, now: Instant, id: OpId, pages: Pages) {
-        let file = match self.ops[id].task {
-            OpTask::Call(call) => call.file.pages(),
-            OpTask::Bypass(_) | OpTask::Landing(_) => pages.clone(),
+        let file = match (self.ops[id].task, self.ops[id].file.clone()) {
+            (_, Some(file)) => file,
+            (OpTask::Call(call), None) => call.file.pages(),
+            (OpTask::Bypass(_) | OpTask::Landing(_), None) => pages.clone(),
         };
+        let asked = self.is_sync_all(id);
         let mut at = pages.start;
         while at < pages.end {
             let run = at..pages.end.min(at + self.mapping.longest());
             at = run.end;
+            if asked {
+                // A `sync` waits for all that is in flight, once it has been submitted.
+                self.start_write(now, run, file.clone(), PageWriter::Asked);
+                continue;
+            }
             let transfer = self.start_write(now, run, file.clone(), PageWriter::Caller(id));
             self.wait_for(now, id, transfer, WaitsFor::Writing);
         }

@@ -19,6 +19,8 @@ use super::report::WaitsFor;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PageWriter {
     Flusher(FlusherReason),
+    /// The flusher, for a `sync`.
+    Asked,
     Caller(OpId),
     /// A caller that does not wait.
     Starter(OpId),
@@ -75,7 +77,7 @@ impl Host {
     /// Writes `pages` of `file`, which are dirty and not being written.
     pub(super) fn start_write(&mut self, now: Instant, pages: Pages, file: Pages, writer: PageWriter) -> TransferId {
         let (who, waiter) = match writer {
-            PageWriter::Flusher(_) => {
+            PageWriter::Flusher(_) | PageWriter::Asked => {
                 let flusher = self.memory.flusher_of(pages.start);
                 let submitter = flusher_number(self.flusher_is.submitter, flusher);
                 (Who { submitter, ..self.flusher_is }, Waiter::Async)
@@ -114,7 +116,7 @@ impl Host {
                     Waiter::Async => Bio::write_back(tag, who.submitter, start, sectors),
                 };
                 // The flusher's own writes are background work; those that a caller waits for are not.
-                let background = matches!(writer, PageWriter::Flusher(_));
+                let background = matches!(writer, PageWriter::Flusher(_) | PageWriter::Asked);
                 Bio { hints: Hints { write_back: true, background, ..bio.hints }, ..bio }
             }
             TransferKind::Flush => Bio { start, ..Bio::flush(tag, who.submitter) },

@@ -11,8 +11,8 @@ use blksched_workloads::host::fs::{
     XfsSettings,
 };
 use blksched_workloads::host::{
-    Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, NameChange, OpenFile, RangeSync, Stable, Ticks,
-    WaitsFor, Wish, WriteBack, pages_of,
+    Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, NameChange, OpenFile, RangeSync, Stable, SyncAll,
+    Ticks, WaitsFor, Wish, WriteBack, pages_of,
 };
 use proptest::prelude::*;
 
@@ -32,6 +32,7 @@ enum Step {
     Make,
     Fsync,
     Fdatasync,
+    SyncAll(SyncAll),
 }
 
 /// A file system under test.
@@ -210,6 +211,7 @@ fn laws(tested: Tested, seed: u64, steps: &[(u8, Step)]) -> Calls {
             Step::Make => CallWork::Name(NameChange::Create(5)),
             Step::Fsync => CallWork::Sync,
             Step::Fdatasync => CallWork::SyncData,
+            Step::SyncAll(what) => CallWork::SyncAll(what),
         };
         let (priority, group) = (Priority::default(), GroupId::default());
         rig.host.call(rig.now, HostCall { tag: Tag(tag), submitter, priority, group, file, work });
@@ -219,6 +221,18 @@ fn laws(tested: Tested, seed: u64, steps: &[(u8, Step)]) -> Calls {
             assert!(rig.returned.contains(&tag), "a sync never returned");
             rig.synced = (rig.synced.0 + rig.now.since(begun), rig.synced.1 + 1);
             for page in dirty.remove(&process).unwrap_or_default() {
+                assert!(rig.stable.contains(&page), "page {page} was acknowledged and is not on the disk");
+            }
+        }
+        if matches!(step, Step::SyncAll(_)) {
+            // What others are still about to write need not be on the disk.
+            let is_through = |rig: &Rig, of: &u64| *of == process || rig.returned.contains(&last[of]);
+            let through: Vec<u64> = dirty.keys().copied().filter(|of| is_through(&rig, of)).collect();
+            let begun = rig.now;
+            rig.run(Some(tag));
+            assert!(rig.returned.contains(&tag), "a sync of everything never returned");
+            rig.synced = (rig.synced.0 + rig.now.since(begun), rig.synced.1 + 1);
+            for page in through.into_iter().flat_map(|of| dirty.remove(&of).unwrap_or_default()) {
                 assert!(rig.stable.contains(&page), "page {page} was acknowledged and is not on the disk");
             }
         }
@@ -243,6 +257,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => Just(Step::Make),
         2 => Just(Step::Fsync),
         1 => Just(Step::Fdatasync),
+        1 => prop::sample::select(vec![SyncAll::Everything, SyncAll::FileSystem]).prop_map(Step::SyncAll),
     ]
 }
 

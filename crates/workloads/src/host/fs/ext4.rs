@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use blksched::Instant;
+use blksched::{Instant, Span};
 
 use super::extents::{Blocks, FileExtents};
 use super::inode::{Change, InodeId, Known};
@@ -14,15 +14,17 @@ use super::journal::Journal;
 use super::kind::Ext4Settings;
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::Tid;
-use super::outbox::{FsOutbox, FsTask, FsWish};
+use super::outbox::{Agent, FsOutbox, FsTask, FsWish};
 use super::race::{JournalRace, TickPhase};
 use super::{Entry, Missing, Syncing};
 
 mod changes;
 mod data_journal;
+mod directories;
 mod no_journal;
 mod places;
 
+use directories::Directories;
 use no_journal::NoJournal;
 pub use places::Places;
 
@@ -81,6 +83,7 @@ pub struct Ext4 {
     geometry: Ext4Geometry,
     journal: Journal,
     inodes: BTreeMap<InodeId, Ext4Inode>,
+    directories: Directories,
     handles: BTreeMap<FsTask, Handle>,
     /// Up to where each task's data have joined a transaction, of those that go through the journal.
     joined: BTreeMap<FsTask, u64>,
@@ -101,6 +104,7 @@ impl Ext4 {
             settings,
             geometry,
             inodes: BTreeMap::new(),
+            directories: Directories::default(),
             handles: BTreeMap::new(),
             joined: BTreeMap::new(),
             ended: VecDeque::new(),
@@ -114,6 +118,13 @@ impl Ext4 {
     pub fn with(mut self, race: JournalRace, phase: TickPhase, places: Places) -> Ext4 {
         self.journal.set_race(race);
         (self.phase, self.places) = (phase, places);
+        self
+    }
+
+    /// The same, where whole seconds of the kernel's clock, with which transactions commit, begin this long after ours.
+    #[must_use]
+    pub fn with_seconds_from(mut self, phase: Span) -> Ext4 {
+        self.journal.set_seconds_from(phase);
         self
     }
 
@@ -193,7 +204,7 @@ impl Ext4 {
             if let (Some(bare), Change::Create(at) | Change::MakeDirectory(at) | Change::Symlink(at)) =
                 (&mut self.bare, change)
             {
-                bare.is_named(inode, at.dir);
+                bare.is_named(inode, self.directories.block_of(at.dir, inode));
             }
             return Entry::Done;
         }
@@ -220,6 +231,7 @@ impl Ext4 {
     fn go_on(&mut self, now: Instant, task: FsTask) -> Entry {
         let Handle { blocks, .. } = self.handles.get_mut(&task).expect("the task has a handle");
         let Some(tid) = self.journal.join(now, task, blocks, &mut self.out) else { return Entry::Waits };
+        self.journal.handle_ends(now);
         let Handle { inodes, freed, .. } = self.handles.remove(&task).expect("the task has a handle");
         if let Some(block) = freed {
             self.journal.revoke(now, block);
@@ -255,6 +267,29 @@ impl Ext4 {
             true => Missing::Metadata,
             false if self.settings.barrier => Missing::Flush,
             false => Missing::Nothing,
+        }
+    }
+
+    /// This agent writes metadata home that no transaction holds.
+    pub(super) fn write_home(&mut self, by: Agent) {
+        match &mut self.bare {
+            Some(bare) => bare.write_home(by, &self.geometry, &mut self.out),
+            None => self.journal.write_idle_home(by, &mut self.out),
+        }
+    }
+
+    /// The data of a `syncfs` have been submitted: it asks for a commit, and does not wait.
+    pub(super) fn sync_begins(&mut self, now: Instant, task: FsTask) {
+        if self.bare.is_none() {
+            self.journal.want(now);
+        }
+        self.write_home(Agent::Caller(task));
+    }
+
+    pub(super) fn sync_all(&mut self, now: Instant, task: FsTask) -> Missing {
+        match &mut self.bare {
+            Some(bare) => bare.sync_all(task, self.settings.barrier, &mut self.out),
+            None => self.journal.sync_all(now, task, &mut self.out),
         }
     }
 

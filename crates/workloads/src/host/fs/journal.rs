@@ -5,8 +5,8 @@
 //! is under way, a call that is to change a block in it sleeps until its end; a call that needs the transaction on the
 //! disk sleeps until the commit block's. A request for the running transaction while another commits is remembered.
 //!
-//! A transaction commits when a sync asks for it, when it is 5 s old (`commit=`, rounded up to a whole second), or when
-//! it is full. Then its blocks are dirty at home. When the log is short of room, the caller that wants to begin
+//! A transaction commits when a sync asks for it, when it is 5 s old (`commit=`: with the next call that changes
+//! anything, and at the next whole second), or when it is full. Then its blocks are dirty at home. When the log is short of room, the caller that wants to begin
 //! checkpoints: it writes home what the oldest transaction still holds, and the journal's superblock.
 
 use std::collections::{BTreeSet, VecDeque};
@@ -21,6 +21,10 @@ use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::{LogRing, Tid};
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
 use super::race::JournalRace;
+
+mod whole;
+
+use whole::WholeSyncs;
 
 /// Metadata blocks that one descriptor describes.
 const TAGS: u64 = 254;
@@ -44,6 +48,8 @@ struct Running {
     blocks: BTreeSet<MetaBlock>,
     /// A metadata block was freed, so that the log has a revoke block.
     revokes: bool,
+    /// When a call that changes anything asks for its commit.
+    old: Instant,
     /// When it commits by itself.
     due: Instant,
     /// Somebody asked for its commit.
@@ -112,7 +118,10 @@ pub struct Journal {
     for_log: Vec<FsTask>,
     for_commit: Vec<(Tid, FsTask)>,
     for_room: Vec<FsTask>,
+    whole: WholeSyncs,
     race: JournalRace,
+    /// When the kernel's whole seconds begin, after ours.
+    seconds_from: Span,
     commits: u64,
 }
 
@@ -134,9 +143,16 @@ impl Journal {
             for_log: Vec::new(),
             for_commit: Vec::new(),
             for_room: Vec::new(),
+            whole: WholeSyncs::default(),
             race,
+            seconds_from: Span::ZERO,
             commits: 0,
         }
+    }
+
+    /// Sets when the kernel's whole seconds begin.
+    pub(super) fn set_seconds_from(&mut self, phase: Span) {
+        self.seconds_from = phase;
     }
 
     /// Sets the outcomes of its races.
@@ -162,11 +178,7 @@ impl Journal {
 
     /// A call that is going to change this many blocks at most begins. False if it has to wait.
     pub(super) fn begin(&mut self, now: Instant, task: FsTask, credits: u64, out: &mut FsOutbox) -> bool {
-        if self.ring.free() <= self.most() + SPARE && self.makes_room(task, out) {
-            out.push(FsWish::Sleeps(task, FsWait::Room));
-            return false;
-        }
-        let full = |running: &Running| running.blocks.len() as u64 + credits > self.most();
+        let full = |running: &Running| running.blocks.len() as u64 + credits >= self.most();
         if self.running.as_ref().is_some_and(full) {
             if self.committing.is_none() {
                 self.commit(now, out);
@@ -177,7 +189,19 @@ impl Journal {
                 return false;
             }
         }
+        // What is being committed counts as used.
+        if self.ring.free() <= self.most() + SPARE && self.makes_room(task, out) {
+            out.push(FsWish::Sleeps(task, FsWait::Room));
+            return false;
+        }
         true
+    }
+
+    /// A call's changes have joined: it asks for the commit of a transaction that is old enough.
+    pub(super) fn handle_ends(&mut self, now: Instant) {
+        if self.running.as_ref().is_some_and(|running| now >= running.old) {
+            self.want(now);
+        }
     }
 
     /// Adds blocks to the running transaction, in this order. `None` if the task has to wait for the end of a log
@@ -231,14 +255,15 @@ impl Journal {
     }
 
     fn running(&mut self, now: Instant) -> &mut Running {
-        let (last, commit) = (&mut self.last, self.settings.commit);
+        let (last, old, phase) = (&mut self.last, now + self.settings.commit, self.seconds_from);
         self.running.get_or_insert_with(|| {
             *last += 1;
             Running {
                 tid: *last,
                 blocks: BTreeSet::new(),
                 revokes: false,
-                due: whole_second(now + commit),
+                old,
+                due: whole_second(old, phase),
                 wanted: false,
                 wakes: None,
             }
@@ -271,7 +296,7 @@ impl Journal {
     }
 
     /// Asks for the commit of the running transaction.
-    fn want(&mut self, now: Instant) {
+    pub(super) fn want(&mut self, now: Instant) {
         let Some(running) = &mut self.running else { return };
         running.wanted = true;
         if self.committing.is_none() {
@@ -317,7 +342,7 @@ impl Journal {
 
     /// A bio of the journal's is complete. False if it is not the journal's.
     pub(super) fn ended(&mut self, now: Instant, tag: u64, out: &mut FsOutbox) -> bool {
-        self.checkpoint_ended(tag, out) || self.commit_ended(now, tag, out)
+        self.whole.ended(tag, out) || self.checkpoint_ended(tag, out) || self.commit_ended(now, tag, out)
     }
 
     fn checkpoint_ended(&mut self, tag: u64, out: &mut FsOutbox) -> bool {
@@ -519,7 +544,8 @@ impl Journal {
 }
 
 /// The kernel lets timers of seconds expire together.
-fn whole_second(at: Instant) -> Instant {
+fn whole_second(at: Instant, phase: Span) -> Instant {
     const SECOND: u64 = 1_000_000_000;
-    Instant::ZERO + Span::from_ns(at.since(Instant::ZERO).as_ns().next_multiple_of(SECOND))
+    let whole = at.as_ns().saturating_sub(phase.as_ns()).next_multiple_of(SECOND);
+    Instant::from_ns(whole) + phase
 }

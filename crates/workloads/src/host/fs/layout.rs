@@ -36,8 +36,10 @@ pub enum MetaBlock {
     InodeBitmap(u64),
     /// 16 inodes, counted from the file system's beginning.
     InodeTable(u64),
-    /// A directory's block.
+    /// A directory's first block.
     Directory(InodeId),
+    /// Another one of its blocks.
+    DirectoryLeaf(InodeId, u32),
     /// A file's extents beyond the fourth.
     Leaf(InodeId),
     /// A block of data on its way through the journal, by its page of the disk.
@@ -131,6 +133,8 @@ impl Ext4Geometry {
             MetaBlock::InodeBitmap(group) => in_flex(group, tables / 2 + group % FLEX),
             MetaBlock::InodeTable(nth) => in_flex(nth / table, tables + (nth / table % FLEX) * table + nth % table),
             MetaBlock::Directory(inode) => self.near(inode, 0),
+            // Behind the places of other directories' first blocks.
+            MetaBlock::DirectoryLeaf(inode, nth) => self.near(inode, GROUP / 16 + 2 * u64::from(nth)),
             MetaBlock::Leaf(inode) => self.near(inode, 1),
             MetaBlock::Data(page) => page,
         };

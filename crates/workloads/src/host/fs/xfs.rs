@@ -5,7 +5,7 @@
 //! and group; while a forced buffer is under way it sleeps, so that company gathers, and the first to wake submits
 //! one buffer for all. Nothing else is written, except by a list that holds an eighth of the log and every 30 s.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use blksched::author::Waiter;
 use blksched::{Instant, Sector, Span};
@@ -90,6 +90,8 @@ pub struct Xfs {
     head: u64,
     force: Option<Instant>,
     phase: TickPhase,
+    /// `sync`s that wait for the log.
+    whole: BTreeSet<FsTask>,
     next_place: u64,
     /// What is preallocated behind files.
     rooms: BTreeMap<InodeId, Room>,
@@ -114,6 +116,7 @@ impl Xfs {
             head: 0,
             force: None,
             phase: TickPhase::default(),
+            whole: BTreeSet::new(),
             next_place: 1024,
             rooms: BTreeMap::new(),
             freed: VecDeque::new(),
@@ -322,6 +325,18 @@ impl Xfs {
         } else {
             self.force(task, wanted);
         }
+        Missing::Metadata
+    }
+
+    /// A `sync` forces the log, if there is anything that is not stable.
+    pub(super) fn sync_all(&mut self, task: FsTask) -> Missing {
+        let wanted = if self.items.is_empty() { self.current - 1 } else { self.current };
+        // What is logged while it waits is not its own.
+        if self.whole.remove(&task) || wanted <= self.stable {
+            return Missing::Nothing;
+        }
+        self.whole.insert(task);
+        self.force(task, wanted);
         Missing::Metadata
     }
 

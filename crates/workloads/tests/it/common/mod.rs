@@ -233,8 +233,11 @@ fn as_bio(call: &HostCall) -> Bio {
             let (start, sectors) = (Sector(range.start / 512), sectors(range));
             Bio { op: Op::Write, start, sectors, durability, ..bio }
         }
-        CallWork::Sync | CallWork::SyncData | CallWork::Range { .. } | CallWork::Change(..) | CallWork::Name(_) => {
-            Bio { op: Op::Flush, ..bio }
-        }
+        CallWork::Sync
+        | CallWork::SyncData
+        | CallWork::SyncAll(_)
+        | CallWork::Range { .. }
+        | CallWork::Change(..)
+        | CallWork::Name(_) => Bio { op: Op::Flush, ..bio },
     }
 }

@@ -20,6 +20,17 @@ mod credits {
     pub const RENAME: u64 = 63;
 }
 
+/// What new places are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placing {
+    /// Data that are about to be written: until then the places count as unwritten.
+    Data,
+    /// Direct data behind the file's end, which cannot be read before they are there: they count as written.
+    Written,
+    /// Nothing, yet (`fallocate`).
+    Whole,
+}
+
 impl Ext4 {
     /// How many blocks the change reserves; `None` if it changes no metadata.
     pub(super) fn credits(&self, now: Instant, inode: InodeId, change: &Change) -> Option<u64> {
@@ -66,35 +77,41 @@ impl Ext4 {
                 handle.inodes.push((inode, Matters::ToAll));
             }
             Change::JournalData { blocks, page } => self.journal_blocks(inode, (blocks, *page), tick, &mut handle),
-            Change::WriteBack(blocks) => self.place(inode, blocks, false, &mut handle),
+            Change::WriteBack(blocks) => self.place(inode, blocks, Placing::Data, &mut handle),
             Change::DirectBegins(blocks) => self.direct(inode, blocks, tick, &mut handle),
             Change::DirectEnds(blocks) => self.direct_ends(inode, blocks, &mut handle),
             Change::Preallocate(blocks) => {
-                self.place(inode, blocks, true, &mut handle);
+                self.place(inode, blocks, Placing::Whole, &mut handle);
                 handle.inodes.push((inode, Matters::ToData));
             }
             Change::Truncate(blocks) => self.truncate(inode, *blocks, &mut handle),
-            Change::Create(at) => self.create(inode, at.dir, tick, &mut handle),
-            Change::Symlink(at) => self.create(inode, at.dir, tick, &mut handle),
+            Change::Create(at) | Change::Symlink(at) => self.create(inode, *at, tick, &mut handle),
             Change::MakeDirectory(at) => {
-                self.create(inode, at.dir, tick, &mut handle);
+                self.create(inode, *at, tick, &mut handle);
                 let group = self.geometry.inode_group(inode);
                 handle.blocks.extend([MetaBlock::BlockBitmap(group), MetaBlock::Directory(inode)]);
             }
-            Change::Unlink(at) | Change::RemoveDirectory(at) => self.unlink(inode, *at, &mut handle),
-            Change::Rename { from, over, .. } => self.rename(inode, *from, *over, &mut handle),
+            Change::Unlink(at) => self.unlink(inode, *at, &mut handle),
+            Change::RemoveDirectory(at) => {
+                // Its own block becomes free, and must not be replayed from the log.
+                handle.blocks.push_back(MetaBlock::BlockBitmap(self.geometry.inode_group(inode)));
+                handle.freed = Some(MetaBlock::Directory(inode));
+                self.unlink(inode, *at, &mut handle);
+            }
+            Change::Rename { from, to, over } => self.rename(inode, *from, (*to, *over), &mut handle),
         }
         handle
     }
 
     /// Gives these blocks places where they have none, and splits what has not been written.
-    pub(super) fn place(&mut self, inode: InodeId, blocks: &Blocks, whole: bool, handle: &mut Handle) {
+    pub(super) fn place(&mut self, inode: InodeId, blocks: &Blocks, how: Placing, handle: &mut Handle) {
+        let whole = how == Placing::Whole;
         let end = self.inodes.entry(inode).or_default().extents.end();
         let mut groups = Vec::new();
         while let Some(hole) = self.inodes.entry(inode).or_default().extents.hole(blocks) {
             let known = self.inodes.entry(inode).or_default();
             let (place, count) = self.places.take(inode, &known.extents, &hole, whole);
-            known.extents.insert(Extent { at: hole.start, blocks: count, place, written: false });
+            known.extents.insert(Extent { at: hole.start, blocks: count, place, written: how == Placing::Written });
             groups.push(self.geometry.group_of(place));
         }
         let placed = !groups.is_empty();
@@ -152,9 +169,10 @@ impl Ext4 {
         if appends {
             handle.blocks.extend([table, MetaBlock::Super]);
         }
-        self.place(inode, blocks, false, handle);
-        let known = self.inodes.entry(inode).or_default();
+        let how = if appends { Placing::Written } else { Placing::Data };
+        self.place(inode, blocks, how, handle);
         if appends {
+            let known = self.inodes.entry(inode).or_default();
             known.extents.convert(blocks);
             known.appends = true;
         }
@@ -187,19 +205,33 @@ impl Ext4 {
         }
     }
 
-    fn create(&mut self, inode: InodeId, dir: InodeId, tick: u64, handle: &mut Handle) {
+    fn create(&mut self, inode: InodeId, at: NamedIn, tick: u64, handle: &mut Handle) {
+        let dir = at.dir;
         let group = self.geometry.inode_group(inode);
         handle.blocks.extend([MetaBlock::InodeBitmap(group), self.geometry.descriptor_of(group)]);
         let tables = [self.geometry.table_of(inode), self.geometry.table_of(dir)];
-        handle.blocks.extend([tables[0], MetaBlock::Directory(dir), tables[1]]);
+        handle.blocks.push_back(tables[0]);
+        self.add_name(inode, at, handle);
+        handle.blocks.push_back(tables[1]);
         self.inodes.entry(inode).or_default().changed = Some(tick);
         handle.inodes.extend([(inode, Matters::ToData), (dir, Matters::ToData)]);
+    }
+
+    /// A name comes into a directory, which may need new blocks for it.
+    fn add_name(&mut self, inode: InodeId, at: NamedIn, handle: &mut Handle) {
+        let (blocks, new) = self.directories.add(at.dir, inode, at.name);
+        if new > 0 {
+            let group = self.geometry.inode_group(at.dir);
+            handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
+        }
+        handle.blocks.extend(blocks);
     }
 
     /// The name goes, the inode is an orphan (in the superblock) until its blocks and it are free.
     fn unlink(&mut self, inode: InodeId, at: NamedIn, handle: &mut Handle) {
         let tables = [self.geometry.table_of(at.dir), self.geometry.table_of(inode)];
-        handle.blocks.extend([MetaBlock::Directory(at.dir), tables[0], tables[1], MetaBlock::Super]);
+        let names = self.directories.remove(at.dir, inode, at.name);
+        handle.blocks.extend([names, tables[0], tables[1], MetaBlock::Super]);
         self.evict(inode, handle);
         handle.inodes.push((at.dir, Matters::ToData));
     }
@@ -209,12 +241,19 @@ impl Ext4 {
         let group = self.geometry.inode_group(inode);
         handle.blocks.extend([MetaBlock::InodeBitmap(group), self.geometry.descriptor_of(group)]);
         self.inodes.remove(&inode);
+        self.directories.forget(inode);
         self.places.forget(inode);
     }
 
-    fn rename(&mut self, inode: InodeId, from: NamedIn, over: Option<InodeId>, handle: &mut Handle) {
+    fn rename(&mut self, inode: InodeId, from: NamedIn, (to, over): (u64, Option<InodeId>), handle: &mut Handle) {
         let tables = [self.geometry.table_of(from.dir), self.geometry.table_of(inode)];
-        handle.blocks.extend([tables[1], MetaBlock::Directory(from.dir), tables[0]]);
+        let old = self.directories.remove(from.dir, inode, from.name);
+        handle.blocks.extend([tables[1], old, tables[0]]);
+        match over {
+            // The name that is there points to another file.
+            Some(over) => handle.blocks.push_back(self.directories.block_of(from.dir, over)),
+            None => self.add_name(inode, NamedIn { dir: from.dir, name: to }, handle),
+        }
         handle.inodes.extend([(inode, Matters::ToData), (from.dir, Matters::ToData)]);
         if let Some(over) = over {
             handle.blocks.extend([self.geometry.table_of(over), MetaBlock::Super]);

@@ -14,6 +14,7 @@ use super::super::inode::{Change, InodeId};
 use super::super::kind::JournalMode;
 use super::super::layout::MetaBlock;
 use super::super::outbox::FsTask;
+use super::changes::Placing;
 use super::{Ext4, Handle, Matters};
 
 /// Blocks that join with one handle: a long write may wait for room between two.
@@ -64,7 +65,7 @@ impl Ext4 {
     ) {
         let table = self.geometry.table_of(inode);
         if self.is_unplaced(inode, blocks) {
-            self.place(inode, blocks, false, handle);
+            self.place(inode, blocks, Placing::Data, handle);
         }
         let known = self.inodes.entry(inode).or_default();
         known.extents.convert(blocks);

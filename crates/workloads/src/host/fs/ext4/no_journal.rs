@@ -10,10 +10,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use blksched::author::Waiter;
 use blksched::{Instant, Sector, Span};
 
-use super::super::BLOCK_SECTORS;
 use super::super::inode::InodeId;
 use super::super::layout::{Ext4Geometry, MetaBlock};
 use super::super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
+use super::super::{BLOCK_SECTORS, Missing};
 
 /// The age at which dirty metadata is written home (`dirty_expire_centisecs`).
 const EXPIRE: Span = Span::from_secs(30);
@@ -41,10 +41,14 @@ pub(super) struct NoJournal {
     dirty: BTreeSet<MetaBlock>,
     since: Option<Instant>,
     look: Option<Instant>,
-    /// The directories of files whose names are new.
-    named: BTreeMap<InodeId, InodeId>,
+    /// The directories' blocks with the names of files whose names are new.
+    named: BTreeMap<InodeId, MetaBlock>,
     /// By the bio that is under way.
     syncs: BTreeMap<u64, HomeSync>,
+    /// What was sent home and nobody waits for by itself.
+    homes: BTreeSet<u64>,
+    /// `sync`s, and the bios that each still waits for.
+    whole: BTreeMap<FsTask, BTreeSet<u64>>,
 }
 
 impl NoJournal {
@@ -61,8 +65,8 @@ impl NoJournal {
     }
 
     /// A file has a name that is not on the disk.
-    pub fn is_named(&mut self, inode: InodeId, dir: InodeId) {
-        self.named.insert(inode, dir);
+    pub fn is_named(&mut self, inode: InodeId, in_block: MetaBlock) {
+        self.named.insert(inode, in_block);
     }
 
     /// A task syncs a file whose inode, if `changed`, is in this block. False if nothing but a flush is needed.
@@ -86,10 +90,12 @@ impl NoJournal {
         true
     }
 
-    /// What a sync of a changed inode writes: its block, then, if the name is new, its directory's.
+    /// What a sync of a changed inode writes: of a directory its own blocks, its block, then, if the name is new, its
+    /// directory's.
     fn blocks(&mut self, inode: InodeId, table: MetaBlock) -> VecDeque<MetaBlock> {
-        let dir = self.named.remove(&inode).map(MetaBlock::Directory);
-        [Some(table), dir].into_iter().flatten().collect()
+        let is_own = |block: &&MetaBlock| matches!(block, MetaBlock::Directory(dir) | MetaBlock::DirectoryLeaf(dir, _) if *dir == inode);
+        let own = self.dirty.iter().filter(is_own).copied();
+        own.chain([table]).chain(self.named.remove(&inode)).collect()
     }
 
     /// Sends the next block of a sync, or its flush.
@@ -112,8 +118,52 @@ impl NoJournal {
         self.syncs.insert(tag, sync);
     }
 
+    /// Writes all dirty metadata home, in the disk's order; nobody waits.
+    pub fn write_home(&mut self, by: Agent, geometry: &Ext4Geometry, out: &mut FsOutbox) {
+        let mut places: Vec<u64> = self.dirty.iter().map(|block| geometry.home(*block).0).collect();
+        places.sort_unstable();
+        places.dedup();
+        for run in places.chunk_by(|a, b| a + BLOCK_SECTORS == *b) {
+            let place = (Sector(run[0]), run.len() as u64 * BLOCK_SECTORS);
+            self.homes.insert(out.submit(by, FsIo::Home, place, false, Waiter::Async));
+        }
+        out.push(FsWish::Waits(by));
+        self.dirty.clear();
+        self.since = None;
+    }
+
+    /// A `sync`, for which all metadata have been sent home: flushes the disk's cache and waits for all of that. Asked
+    /// again when it is done.
+    pub fn sync_all(&mut self, task: FsTask, barrier: bool, out: &mut FsOutbox) -> Missing {
+        if self.whole.remove(&task).is_some() {
+            return Missing::Nothing;
+        }
+        let mut tags = self.homes.clone();
+        let by = Agent::Caller(task);
+        if barrier {
+            tags.insert(out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync));
+            out.push(FsWish::Waits(by));
+        }
+        if tags.is_empty() {
+            return Missing::Nothing;
+        }
+        out.push(FsWish::Sleeps(task, FsWait::Commit));
+        self.whole.insert(task, tags);
+        Missing::Metadata
+    }
+
+    fn whole_ended(&mut self, tag: u64, out: &mut FsOutbox) {
+        self.homes.remove(&tag);
+        for (task, tags) in &mut self.whole {
+            if tags.remove(&tag) && tags.is_empty() {
+                out.push(FsWish::Done(*task));
+            }
+        }
+    }
+
     /// A bio is complete.
     pub fn ended(&mut self, tag: u64, barrier: bool, geometry: &Ext4Geometry, out: &mut FsOutbox) {
+        self.whole_ended(tag, out);
         let Some(mut sync) = self.syncs.remove(&tag) else { return };
         if sync.flushes {
             return out.push(FsWish::Done(sync.task));
@@ -158,16 +208,7 @@ impl NoJournal {
             return;
         }
         if self.since.is_some_and(|since| now.since(since) >= EXPIRE) {
-            let mut places: Vec<u64> = self.dirty.iter().map(|block| geometry.home(*block).0).collect();
-            places.sort_unstable();
-            places.dedup();
-            for run in places.chunk_by(|a, b| a + BLOCK_SECTORS == *b) {
-                let place = (Sector(run[0]), run.len() as u64 * BLOCK_SECTORS);
-                out.submit(Agent::Flusher, FsIo::Home, place, false, Waiter::Async);
-            }
-            out.push(FsWish::Waits(Agent::Flusher));
-            self.dirty.clear();
-            self.since = None;
+            self.write_home(Agent::Flusher, geometry, out);
         }
         self.look = self.since.map(|_| now + LOOKS_EVERY);
     }
@@ -175,9 +216,9 @@ impl NoJournal {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::Syncing;
     use super::super::super::inode::Known;
     use super::super::super::kind::Ext4Settings;
-    use super::super::super::{Missing, Syncing};
     use super::super::{Ext4, Handle, Matters};
     use super::*;
 
