@@ -48,7 +48,7 @@ fn unweighed<'a>(contenders: &'a [Contender], plan: &Plan) -> Option<Vec<&'a str
     plan.groups.iter().find(|group| group.weight != USUAL_WEIGHT)?;
     let is_deaf = |one: &&Contender| {
         let has_cost = one.choice.io_cost.is_some() || is_switched_on(plan);
-        !has_groups(&one.choice) && !(has_cost && one.choice.preset.slots.era().is_some())
+        !(has_groups(&one.choice) || has_cost && one.choice.preset.slots.era().is_some())
     };
     let under: Vec<&str> = contenders.iter().filter(is_deaf).map(|one| one.name.as_str()).collect();
     (!under.is_empty()).then_some(under)

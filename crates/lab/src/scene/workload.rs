@@ -5,7 +5,7 @@ use blksched_measure::Work;
 use blksched_measure::fio_json::FioResult;
 use blksched_simulate::recording::Took;
 use blksched_traces::machine::{Device, Machine};
-use blksched_workloads::fio::{Host, JobFile, Note, Text};
+use blksched_workloads::fio::{Errors, Host, JobFile, Note, Text};
 use blksched_workloads::host::HostKnobs;
 use blksched_workloads::host::fs::{FsKind, FsMount};
 use blksched_workloads::programs::Start;
@@ -195,7 +195,7 @@ impl Workload {
     /// A fault of the file system that `--fs` says, and no line of the job file, is shown there.
     fn said_beside(&self, errors: Errors) -> Error {
         let is_beside = self.file.as_ref().is_some_and(|file| file.file_system().is_none());
-        match (self.fs.filter(|_| is_beside), errors.problems()) {
+        match (self.fs.filter(|_| is_beside), errors.problems.as_slice()) {
             (Some(fs), [wrong]) if wrong.is_of_file_system => {
                 Error::Input(format!("--fs {fs}: {}; expected {}", wrong.title, wrong.expected))
             }

@@ -20,7 +20,7 @@ pub struct Problem {
     /// What was expected at that place.
     pub expected: String,
     /// What to do about it, such as the nearest valid word.
-    pub help: Option<String>,
+    pub help: Option<Box<str>>,
     /// The word that was probably meant, if the help is that.
     pub nearest: Option<Box<str>>,
     /// It is about the file system, which may have been said elsewhere than in the job file.
@@ -33,14 +33,15 @@ impl Problem {
         Problem { place, title, expected, help: None, nearest: None, is_of_file_system: false }
     }
 
-    pub(crate) fn help(self, help: impl Into<String>) -> Problem {
+    pub(crate) fn help(self, help: impl Into<Box<str>>) -> Problem {
         Problem { help: Some(help.into()), ..self }
     }
 
     pub(crate) fn did_you_mean(self, nearest: Option<&str>) -> Problem {
         match nearest {
             Some(nearest) => {
-                Problem { help: Some(format!("did you mean `{nearest}`?")), nearest: Some(nearest.into()), ..self }
+                let help = format!("did you mean `{nearest}`?");
+                Problem { help: Some(help.into()), nearest: Some(nearest.into()), ..self }
             }
             None => self,
         }
@@ -102,7 +103,7 @@ impl Errors {
         let snippet = Snippet::source(line).path(name.as_str()).line_start(place.line as usize).annotation(mark);
         let mut group = Level::ERROR.primary_title(problem.title.as_str()).element(snippet);
         if let Some(help) = &problem.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+            group = group.element(Level::HELP.message(&**help));
         }
         renderer.render(&[group])
     }
