@@ -7,9 +7,9 @@
 //! to every copy. A read goes to one: the mirror whose last I/O it continues, else the one with the fewest under way,
 //! else the nearer (what md's documentation leaves open). Where a member does not turn, the distance does not matter
 //! (the message of commit 9dedf60313fa): it is the first of those with the fewest under way, and under RAID 10 also if
-//! another continues (recorded: 223 reads). A flush goes to every member, the last one first; md's are
-//! asynchronous. A bio that asks for a flush before it (REQ_PREFLUSH) waits for one of every member and then goes
-//! without asking; REQ_FUA stays with every part (`block/writeback_cache_control.rst`). Group, hints and submitter
+//! another continues (recorded: 219 of 223 reads; at the four others much was under way, and merged). A flush goes to
+//! every member, the last one first; md's are asynchronous. A bio that asks for a flush before it (REQ_PREFLUSH) waits
+//! for one of every member and then goes without asking; REQ_FUA stays with every part (`block/writeback_cache_control.rst`). Group, hints and submitter
 //! stay; the priority does unless it was said otherwise. dm-crypt's thread submits in its own name, and so does whoever
 //! sends data on behind a flush: an interrupt has ended the flush, and the process may be anywhere by then. md RAID 5
 //! and 6 write by stripes (`parity.rs`); what is read is read where it is, in its submitter's name.
