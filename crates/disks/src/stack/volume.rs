@@ -9,8 +9,9 @@
 //! (the message of commit 9dedf60313fa): it is the first of those with the fewest under way, and under RAID 10 also if
 //! another continues (recorded: 219 of 223 reads; at the four others much was under way, and merged). A flush goes to
 //! every member, the last one first; md's are asynchronous. A bio that asks for a flush before it (REQ_PREFLUSH) waits
-//! for one of every member and then goes without asking; REQ_FUA stays with every part (`block/writeback_cache_control.rst`). Group, hints and submitter
-//! stay; the priority does unless it was said otherwise. dm-crypt's thread submits in its own name, and so does whoever
+//! for one of every member and then goes without asking; REQ_FUA stays with every part
+//! (`block/writeback_cache_control.rst`). Group, hints and submitter stay; the priority does unless it was said
+//! otherwise. dm-crypt's thread submits in its own name, and so does whoever
 //! sends data on behind a flush: an interrupt has ended the flush, and the process may be anywhere by then. md RAID 5
 //! and 6 write by stripes (`parity.rs`); what is read is read where it is, in its submitter's name.
 //! The orders, cuts and flags are those of recordings of Linux 6.12 (docs/stack.md).

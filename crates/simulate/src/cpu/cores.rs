@@ -145,8 +145,8 @@ impl<W: Copy> Cores<W> {
         first as u32
     }
 
-    /// Where a task runs that ran on `last`: there or on the next processor that is idle; a woken one, if there is none,
-    /// where the fewest wait.
+    /// Where a task runs that ran on `last`: there or on the next processor that is idle; a woken one, if there is
+    /// none, where the fewest wait.
     pub(crate) fn for_task(&self, last: u32, woken: bool) -> u32 {
         let mut from_last = (0..self.cores.len()).map(|nth| (last as usize + nth) % self.cores.len());
         let chosen = match woken {

@@ -206,8 +206,8 @@ impl CpuCosts {
         rows
     }
 
-    /// The part of [`CpuCosts::submit`] that is below a stacked device: the queue and the driver, which whoever sends the
-    /// device's bios on pays, once for each. Half of it is ASSUMED: no load tells it apart.
+    /// The part of [`CpuCosts::submit`] that is below a stacked device: the queue and the driver, which whoever sends
+    /// the device's bios on pays, once for each. Half of it is ASSUMED: no load tells it apart.
     pub(crate) fn below(&self) -> Span {
         self.submit / 2
     }
