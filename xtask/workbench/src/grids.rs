@@ -167,7 +167,7 @@ pub fn run(arguments: &Arguments) -> Result<Verdict> {
 
 /// All grids, or all matrices, of a table.
 fn one_table(path: &Path, hosts: &[PathHost], arguments: &Arguments) -> Result<()> {
-    let Arguments { only, host, disk, cells, .. } = arguments;
+    let Arguments { only, host, disk, .. } = arguments;
     let name = path.display().to_string();
     let mut opened = File::open(path).and_then(unpacked).with_context(|| name.clone())?;
     let header = String::from_utf8_lossy(opened.fill_buf()?).lines().next().unwrap_or_default().to_owned();
