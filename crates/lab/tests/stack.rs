@@ -61,6 +61,8 @@ fn mistakes_are_told_with_their_place() {
     assert!(few.contains(":1:10: 1 member: expected 2 to 64"), "{few}");
     let unknown = error("md-raid0:2xnvme-sdd");
     assert!(unknown.contains("did you mean `nvme-ssd`?"), "{unknown}");
+    let unbound = error("md0=md-raid1:sdb+sdc,sdc=ssd");
+    assert!(unbound.contains("md-raid1:sdb+sdc:1:10: nothing says what `sdb` is: expected sdb=DISK"), "{unbound}");
     let refused = error("dm-thin:ssd");
     assert!(refused.contains("dm-thin is not modelled"), "{refused}");
     let resync = error("md-raid5:3xssd,resync");
@@ -70,6 +72,17 @@ fn mistakes_are_told_with_their_place() {
     let jobs = format!("{JOBS}[raw]\nfilename=/dev/sda\nrw=read\n");
     let raw = stage_of(&jobs, "md0=md-raid0:sda+sdb,sda=ssd,sdb=ssd").map(|stage| stage.on_what()).unwrap_err();
     assert!(raw.contains("/dev/sda is a member of a stacked device"), "{raw}");
+}
+
+#[test]
+fn files_on_what_looks_like_another_disk_are_told() {
+    let jobs = |home: &str, stick: &str| format!("[a]\ndirectory={home}\nrw=write\n[b]\ndirectory={stick}\nrw=write\n");
+    let notes = |jobs: &str, disk: &str| stage_of(jobs, disk).unwrap().notes().join("\n");
+    let told = "files in /mnt/usb are on the same disk as the others: --disk sda=…,/mnt/usb=… gives them their own";
+    let two = jobs("/home", "/mnt/usb");
+    assert!(notes(&two, "ssd").contains(told), "{}", notes(&two, "ssd"));
+    assert!(!notes(&two, "sda=ssd,/mnt/usb=usb-stick").contains("on the same disk as the others"));
+    assert!(!notes(&jobs("/mnt/usb", "/mnt/usb"), "ssd").contains("on the same disk as the others"));
 }
 
 #[test]

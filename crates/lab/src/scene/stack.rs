@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use blksched::{Catalogue, Sector};
+use blksched_disks::DiskError;
 use blksched_disks::stack::{StackSpec, StackWord, StackedWord, stack_word};
 use blksched_simulate::BesideVolume;
 use blksched_workloads::replay::MemberSpan;
@@ -246,17 +247,29 @@ impl Grower<'_> {
         }
     }
 
+    /// A member that looks like a device's name, of which nobody said what it is.
+    fn unbound(&self, word: &str, column: usize, error: Error) -> Error {
+        let is_unknown = matches!(&error, Error::Disk(DiskError::UnknownDisk { .. }));
+        let text = self.asked.iter().map(|asked| &asked.word).find(|text| text.contains(word));
+        let (true, true, Some(text)) = (is_unknown, is_device_name(word), text) else { return error };
+        let why = format!(
+            "nothing says what `{word}` is: expected {word}=DISK behind it, or a preset or a file in its place"
+        );
+        wrong(text, column, word, why)
+    }
+
     /// A stacked device; `called` is the name of the one above all, and `count` numbers the disks below it.
     fn stack(&self, stacked: &StackedWord, called: &str, count: &mut u32) -> Result<DeviceTree, Error> {
         let mut member = |member: &StackWord| match member {
             StackWord::Stacked(inner) => self.stack(inner, called, count),
-            StackWord::Disk { word, .. } => match self::called(self.asked, word) {
+            StackWord::Disk { word, column } => match self::called(self.asked, word) {
                 Some(nth) => self.grow(nth),
                 None => {
                     let name = format!("{called}[{count}]");
                     *count += 1;
                     let asked = AskedDisk { names: vec![name.clone()], word: word.clone(), device: None };
-                    let found = FoundDisk::of(&asked, self.workload, self.scene, self.files)?;
+                    let found = FoundDisk::of(&asked, self.workload, self.scene, self.files);
+                    let found = found.map_err(|error| self.unbound(word, *column, error))?;
                     Ok(DeviceTree::Disk(name, Box::new(found)))
                 }
             },
@@ -270,4 +283,12 @@ impl Grower<'_> {
         }
         Ok(DeviceTree::Stacked(stacked.spec, members, sectors))
     }
+}
+
+/// Whether a word looks like a device's name, such as sdb or nvme1n1.
+fn is_device_name(word: &str) -> bool {
+    let starts = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-", "loop"];
+    let rest =
+        |start: &&str| word.strip_prefix(*start).is_some_and(|rest| !rest.is_empty() && !rest.contains(['-', '.']));
+    starts.iter().any(|start| rest(&start))
 }
