@@ -41,7 +41,6 @@ mod report;
 mod runs;
 mod slots;
 mod sync;
-mod sync_all;
 mod timers;
 mod transfer;
 mod write;

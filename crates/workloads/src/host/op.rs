@@ -9,7 +9,6 @@ use super::fs::Change;
 use super::page::{PAGE_SECTORS, Pages};
 use super::report::WaitsFor;
 use super::runs::PageRuns;
-use super::sync_all::SyncAllStep;
 
 /// A call by its place in the host's table.
 pub(super) type OpId = u32;
@@ -21,6 +20,17 @@ pub(super) enum OpTask {
     Bypass(Bio),
     /// A direct write to a file that has ended at the disk.
     Landing(Bio),
+}
+
+/// How far a `sync` is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SyncAllStep {
+    /// The flusher submits what is dirty.
+    Submitting,
+    /// It waits for writes in flight.
+    Waiting,
+    /// It waits for the file system.
+    InFiles,
 }
 
 /// What it does when nothing delays it.

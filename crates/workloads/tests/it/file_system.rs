@@ -168,6 +168,14 @@ impl Rig {
             }
         }
     }
+
+    /// Runs until this sync, which has just been called, returns.
+    fn run_sync(&mut self, tag: u64) {
+        let begun = self.now;
+        self.run(Some(tag));
+        assert!(self.returned.contains(&tag), "sync {tag} never returned");
+        self.synced = (self.synced.0 + self.now.since(begun), self.synced.1 + 1);
+    }
 }
 
 fn start(process: u64) -> Sector {
@@ -215,26 +223,18 @@ fn laws(tested: Tested, seed: u64, steps: &[(u8, Step)]) -> Calls {
         };
         let (priority, group) = (Priority::default(), GroupId::default());
         rig.host.call(rig.now, HostCall { tag: Tag(tag), submitter, priority, group, file, work });
-        if matches!(step, Step::Fsync | Step::Fdatasync) {
-            let begun = rig.now;
-            rig.run(Some(tag));
-            assert!(rig.returned.contains(&tag), "a sync never returned");
-            rig.synced = (rig.synced.0 + rig.now.since(begun), rig.synced.1 + 1);
-            for page in dirty.remove(&process).unwrap_or_default() {
-                assert!(rig.stable.contains(&page), "page {page} was acknowledged and is not on the disk");
-            }
-        }
-        if matches!(step, Step::SyncAll(_)) {
+        let through = match step {
+            Step::Fsync | Step::Fdatasync => vec![process],
             // What others are still about to write need not be on the disk.
-            let is_through = |rig: &Rig, of: &u64| *of == process || rig.returned.contains(&last[of]);
-            let through: Vec<u64> = dirty.keys().copied().filter(|of| is_through(&rig, of)).collect();
-            let begun = rig.now;
-            rig.run(Some(tag));
-            assert!(rig.returned.contains(&tag), "a sync of everything never returned");
-            rig.synced = (rig.synced.0 + rig.now.since(begun), rig.synced.1 + 1);
-            for page in through.into_iter().flat_map(|of| dirty.remove(&of).unwrap_or_default()) {
-                assert!(rig.stable.contains(&page), "page {page} was acknowledged and is not on the disk");
+            Step::SyncAll(_) => {
+                let is_through = |of: &u64| *of == process || rig.returned.contains(&last[of]);
+                dirty.keys().copied().filter(is_through).collect()
             }
+            _ => continue,
+        };
+        rig.run_sync(tag);
+        for page in through.into_iter().flat_map(|of| dirty.remove(&of).unwrap_or_default()) {
+            assert!(rig.stable.contains(&page), "page {page} was acknowledged and is not on the disk");
         }
     }
     rig.run(None);

@@ -50,8 +50,8 @@ impl FsKind {
         match word {
             "overlay" => "overlay2 writes to the file system below it: say that one, ext4 or xfs",
             "ext2" | "ext3" => {
-                "ext2 and ext3 have rules of their own (ext3's commit waits for other files' data), and are not modelled: \
-                 ext4, xfs and none are"
+                "ext2 and ext3 have rules of their own (ext3's commit waits for other files' data), and are not \
+                 modelled: ext4, xfs and none are"
             }
             _ => "this file system is not modelled: ext4, xfs and none are",
         }

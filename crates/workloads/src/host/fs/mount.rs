@@ -300,7 +300,8 @@ impl FsMount {
         }
     }
 
-    /// Whether the journal or log that was asked for has room on a disk of its own, of this length \[512-byte sectors\].
+    /// Whether the journal or log that was asked for has room on a disk of its own, of this length
+    /// \[512-byte sectors\].
     ///
     /// # Errors
     /// What was expected instead: it is longer than the disk, whose first block is no part of a journal.

@@ -93,7 +93,10 @@ impl NoJournal {
     /// What a sync of a changed inode writes: of a directory its own blocks, its block, then, if the name is new, its
     /// directory's.
     fn blocks(&mut self, inode: InodeId, table: MetaBlock) -> VecDeque<MetaBlock> {
-        let is_own = |block: &&MetaBlock| matches!(block, MetaBlock::Directory(dir) | MetaBlock::DirectoryLeaf(dir, _) if *dir == inode);
+        let is_own = |block: &&MetaBlock| match block {
+            MetaBlock::Directory(dir) | MetaBlock::DirectoryLeaf(dir, _) => *dir == inode,
+            _ => false,
+        };
         let own = self.dirty.iter().filter(is_own).copied();
         own.chain([table]).chain(self.named.remove(&inode)).collect()
     }
