@@ -3,7 +3,8 @@
 //! A loop device over a file in memory (null_blk is a module that many kernels lack), fio on it, and the processor time
 //! of fio and of the kernel's workers per I/O: never the wall clock, so a busy machine disturbs little. Each load is
 //! repeated, and the minimum counts, since every disturbance adds; each cost has an interval from the repeats drawn
-//! again, and a wide one refuses the preset. The cost of a scheduler is its difference from `none`. It needs root, fio and loop devices; anything missing is named. It changes only the loop device.
+//! again, and a wide one refuses the preset. The cost of a scheduler is its difference from `none`. It needs root, fio
+//! and loop devices; anything missing is named. It changes only the loop device.
 
 mod fit;
 mod load;

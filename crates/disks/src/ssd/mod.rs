@@ -3,9 +3,10 @@
 //! The files: [`controller`] takes commands, [`layout`] gives the position of a sector, [`die`] reads and programs and
 //! decides which operation goes first, [`collection`] makes writes slow when free blocks have run out, [`page_map`]
 //! does so with a map of pages, [`buffer`] keeps data that is not programmed yet, [`wire`] carries data to and from the
-//! host, [`lane`] is anything that serves one at a time. What varies: [`senses`] says how
-//! long a page is read, [`programs`] how long a program takes, [`slc`] which one goes to cells of one bit,
-//! [`map_cache`] which part of the map is in memory, [`stall`] when writes pause. [`on_way`] is a command in progress. This file only moves commands between them.
+//! host, [`lane`] is anything that serves one at a time. What varies: [`senses`] says how long a page is read,
+//! [`programs`] how long a program takes, [`slc`] which one goes to cells of one bit, [`map_cache`] which part of the
+//! map is in memory, [`stall`] when writes pause. [`on_way`] is a command in progress. This file only moves commands
+//! between them.
 //!
 //! A read is decoded, sensed by the dies that hold it, crosses their channels and the interface, page by page. A write
 //! crosses the interface into the buffer and ends, or, without room or with FUA, ends when it has been programmed.
@@ -117,7 +118,7 @@ impl Ssd {
             seed,
             senses: Senses::new(spec.flash.read, spec.tails, spec.flash.page_sectors, seed),
             programs: Programs::new(spec.flash.program, program_times(spec), layout.dies(), seed),
-            slc: spec.slc.map(|slc| Slc::new(&slc, &spec.flash)),
+            slc: spec.slc.map(|slc| Slc::new(&slc, layout.dies(), spec.flash.program_sectors, spec.flash.read)),
             map_cache: spec.tails.map_cache.as_ref().map(MapCache::new),
             stall: spec.tails.stall.map(Stall::new),
             buffer,

@@ -16,7 +16,7 @@
 
 use blksched::{Instant, Span};
 
-use crate::{FlashSpec, SlcSpec, SlcWhenFull};
+use crate::{SlcSpec, SlcWhenFull};
 
 /// The part of each die.
 #[derive(Clone, Debug)]
@@ -38,12 +38,12 @@ struct SlcDie {
 }
 
 impl Slc {
-    pub(super) fn new(spec: &SlcSpec, flash: &FlashSpec) -> Slc {
-        let dies = flash.channels * flash.dies;
+    /// Of so many dies, which read and program `at_once` sectors at a time; reading takes `read`.
+    pub(super) fn new(spec: &SlcSpec, dies: u32, at_once: u64, read: Span) -> Slc {
         let room = spec.size_sectors / u64::from(dies);
         let held = if spec.is_full { room } else { 0 };
         let die = SlcDie { held, ended: Instant::ZERO };
-        Slc { spec: *spec, room, at_once: flash.program_sectors, read: flash.read, dies: vec![die; dies as usize] }
+        Slc { spec: *spec, room, at_once, read, dies: vec![die; dies as usize] }
     }
 
     /// What programming `sectors` from `at` on takes, if the cells of several bits would take `usual`.
@@ -70,23 +70,14 @@ impl Slc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Model, load};
 
     const US: fn(u64) -> Span = Span::from_us;
     const USUAL: Span = Span::from_us(500);
 
     /// One die's part is four programs.
     fn slc(when_full: SlcWhenFull, is_full: bool) -> (Slc, u32) {
-        let Model::Ssd(ssd) = load("sata-ssd-ideal").unwrap().model else { unreachable!("it is") };
-        let flash = FlashSpec { channels: 1, dies: 2, read: US(50), ..ssd.flash };
-        let spec = SlcSpec {
-            size_sectors: 8 * flash.program_sectors,
-            program: US(100),
-            idle: Span::from_ms(5),
-            when_full,
-            is_full,
-        };
-        (Slc::new(&spec, &flash), flash.program_sectors as u32)
+        let spec = SlcSpec { size_sectors: 8 * 32, program: US(100), idle: Span::from_ms(5), when_full, is_full };
+        (Slc::new(&spec, 2, 32, US(50)), 32)
     }
 
     #[test]

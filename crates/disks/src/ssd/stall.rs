@@ -1,7 +1,8 @@
 //! **What for**: a drive that programs many writes at once, and stops taking more when it has as many again.
 //!
 //! **Rule**: writes are gathered, `every` at a time; a group is programmed for `time`, one after the other. Meanwhile
-//! the next group is gathered. When that one is full, too, no write is taken until the first is programmed. Reads go on.
+//! the next group is gathered. When that one is full, too, no write is taken until the first is programmed. Reads go
+//! on.
 //!
 //! **Origin**: two consumer drives, measured (fio, random writes of 4 KiB, on three hosts): with several writes in
 //! flight some 64 go as fast as the link, then those in flight wait, 8 to 9 ms on two hosts, 4 on the third. One write

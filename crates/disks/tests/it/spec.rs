@@ -181,7 +181,8 @@ fn an_unknown_key_is_told_its_place_and_the_nearest_valid_one() {
         complaint("[zones]", "[zons]"),
         "my.toml:10:2: unknown key `zons`: expected here one of kind, description, attached, capacity, max_command, \
          speed, zones, geometry, seek, overhead, interface, zone, look_ahead, write_cache, ncq, fault, power, \
-         window, arbitration, controller_cache, caps, coalescing, delay, tracer, published, validated, fit; did you mean `zones`?"
+         window, arbitration, controller_cache, caps, coalescing, delay, tracer, published, validated, fit; \
+         did you mean `zones`?"
     );
 }
 

@@ -290,5 +290,5 @@ fn is_device_name(word: &str) -> bool {
     let starts = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-", "loop"];
     let rest =
         |start: &&str| word.strip_prefix(*start).is_some_and(|rest| !rest.is_empty() && !rest.contains(['-', '.']));
-    starts.iter().any(|start| rest(&start))
+    starts.iter().any(rest)
 }

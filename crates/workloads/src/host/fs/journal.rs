@@ -6,9 +6,9 @@
 //! disk sleeps until the commit block's. A request for the running transaction while another commits is remembered.
 //!
 //! A transaction commits when a sync asks for it, when it is 5 s old (`commit=`: with the next call that changes
-//! anything, and at the next whole second), or when it is full. Then its blocks are dirty at home. When the log is short
-//! of room, the caller that wants to begin checkpoints: it writes home what the oldest transaction still holds, and the
-//! journal's superblock.
+//! anything, and at the next whole second), or when it is full. Then its blocks are dirty at home. When the log is
+//! short of room, the caller that wants to begin checkpoints: it writes home what the oldest transaction still holds,
+//! and the journal's superblock.
 
 use std::collections::{BTreeSet, VecDeque};
 
