@@ -195,12 +195,12 @@ impl Workload {
     /// A fault of the file system that `--fs` says, and no line of the job file, is shown there.
     fn said_beside(&self, errors: Errors) -> Error {
         let is_beside = self.file.as_ref().is_some_and(|file| file.file_system().is_none());
-        match (self.fs.filter(|_| is_beside), errors.problems.as_slice()) {
-            (Some(fs), [wrong]) if wrong.is_of_file_system => {
-                Error::Input(format!("--fs {fs}: {}; expected {}", wrong.title, wrong.expected))
-            }
-            _ => Error::Jobs(errors),
+        if let (Some(fs), [wrong]) = (self.fs.filter(|_| is_beside), errors.problems.as_slice())
+            && wrong.is_of_file_system
+        {
+            return Error::Input(format!("--fs {fs}: {}; expected {}", wrong.title, wrong.expected));
         }
+        Error::Jobs(errors)
     }
 
     /// The replay with what was recorded below its device on these members, which have the names of the recording.
