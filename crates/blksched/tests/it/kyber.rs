@@ -248,11 +248,13 @@ fn every_hardware_queue_has_a_turn_of_its_own() {
     let order = |queues| {
         let mut rig = with_queues("kyber", queues);
         for nth in 0..20 {
-            [YOU, WHO]
-                .into_iter()
-                .for_each(|who| _ = inserted(rig.read_by(who, nth * 100 + u64::from(who.0) * 50_000, 8)));
+            for who in [YOU, WHO] {
+                inserted(rig.read_by(who, nth * 100 + u64::from(who.0) * 50_000, 8));
+            }
         }
-        [YOU, WHO].into_iter().for_each(|who| _ = inserted(rig.write_by(who, 900_000 + u64::from(who.0) * 100, 8)));
+        for who in [YOU, WHO] {
+            inserted(rig.write_by(who, 900_000 + u64::from(who.0) * 100, 8));
+        }
         issued(&mut rig).iter().map(|command| if command.op == Op::Read { 'r' } else { 'w' }).collect::<String>()
     };
     assert!(order([0, 0, 0]).starts_with(&format!("{}wwr", "r".repeat(16))));

@@ -298,7 +298,7 @@ mod tests {
         let jobs = "[a]\ncgroup=a\ncgroup_weight=300\n[b]\ncgroup=b\n";
         let notes = said(&["none", "bfq", "none+io.cost", "cfq", "cfq@4.20+groups"], jobs);
         let why = "only BFQ, CFQ with +groups and io.cost share by weights";
-        assert_eq!(notes, [format!("cgroup_weight does nothing under none, cfq: {why}")]);
+        assert_eq!(notes, [format!("cgroup_weight does nothing under none, cfq@4.20: {why}")]);
         assert_eq!(said(&["none"], &jobs.replace("weight=300", "weight=100")), [""; 0]);
         let alone = said(&["bfq"], "[a]\ncgroup=pod/a\ncgroup_weight=300\n[b]\n");
         assert!(alone[0].starts_with("cgroup_weight of pod/a divides nothing: pod has no other group"), "{alone:?}");
