@@ -76,7 +76,9 @@ fn mistakes_are_told_with_their_place() {
 
 #[test]
 fn files_on_what_looks_like_another_disk_are_told() {
-    let jobs = |home: &str, stick: &str| format!("[a]\ndirectory={home}\nrw=write\n[b]\ndirectory={stick}\nrw=write\n");
+    let jobs = |home: &str, stick: &str| {
+        format!("[a]\ndirectory={home}\nsize=1m\nrw=write\n[b]\ndirectory={stick}\nsize=1m\nrw=write\n")
+    };
     let notes = |jobs: &str, disk: &str| stage_of(jobs, disk).unwrap().notes().join("\n");
     let told = "files in /mnt/usb are on the same disk as the others: --disk sda=…,/mnt/usb=… gives them their own";
     let two = jobs("/home", "/mnt/usb");

@@ -327,12 +327,13 @@ impl Stage {
     /// Files below what looks like another disk's mount point, where there is one disk.
     fn mounted_elsewhere(&self) -> Option<String> {
         let files = self.workload.file.as_ref().map(|file| file.file_names()).unwrap_or_default();
-        let (mounted, others): (Vec<&String>, Vec<&String>) = files.iter().partition(|file| is_mounted(file));
-        let (folder, _) = mounted.first()?.rsplit_once('/')?;
-        let elsewhere = others.len() + mounted.iter().filter(|file| !file.starts_with(folder)).count();
-        let said = format!(
-            "files in {folder} are on the same disk as the others: --disk sda=…,{folder}=… gives them their own"
-        );
+        let folder = |file: &str| file.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default();
+        let (mounted, others): (Vec<&String>, Vec<&String>) =
+            files.iter().filter(|file| !file.starts_with("/dev/")).partition(|file| is_mounted(file));
+        let first = folder(mounted.first()?);
+        let elsewhere = others.len() + mounted.iter().filter(|file| folder(file) != first).count();
+        let said =
+            format!("files in {first} are on the same disk as the others: --disk sda=…,{first}=… gives them their own");
         (elsewhere > 0).then_some(said)
     }
 
