@@ -3,8 +3,7 @@
 //! **Rule** Each member keeps its own times and its own path to the controller; completions are gathered where the
 //! controller interrupts its host, once for all members. Nothing of the array's own results is looked at.
 //!
-//! **Not known** The length of a chunk (random I/Os of one chunk do not show it), and a cache of the controller's that
-//! takes writes while a member pauses: writes at a few in flight are too slow with members that pause.
+//! **Not known** The length of a chunk (random I/Os of one chunk do not show it), and a cache of the controller's.
 
 use blksched_disks::{DiskError, DiskSpec, Model};
 

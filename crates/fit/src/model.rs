@@ -134,7 +134,7 @@ impl ReadBesideProgram {
     }
 }
 
-/// After so many writes a drive of this kind pauses: two consumer drives (docs/disks.md).
+/// A drive of this kind programs so many writes at once: two consumer drives (docs/disks.md).
 const STALL_EVERY: u32 = 64;
 /// With fewer commands a controller that gathers completions does not: one RAID controller (docs/disks.md).
 const COALESCING_FROM: u32 = 3;

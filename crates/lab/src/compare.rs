@@ -92,7 +92,8 @@ impl Comparison {
             }
             None => elevators.clone(),
         };
-        contenders("--elevators", &names, &self.scene.set, catalogue)
+        let option = if self.tune.is_some() { "--tune" } else { "--elevators" };
+        contenders(option, &names, &self.scene.set, catalogue)
     }
 
     /// The answer to a question about what is built in or given as text, among the built-in schedulers.

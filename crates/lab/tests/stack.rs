@@ -63,6 +63,8 @@ fn mistakes_are_told_with_their_place() {
     assert!(unknown.contains("did you mean `nvme-ssd`?"), "{unknown}");
     let unbound = error("md0=md-raid1:sdb+sdc,sdc=ssd");
     assert!(unbound.contains("md-raid1:sdb+sdc:1:10: nothing says what `sdb` is: expected sdb=DISK"), "{unbound}");
+    let misspelt = error("md-raid1:2xhdd7200");
+    assert!(misspelt.contains("did you mean `hdd-7200`?"), "{misspelt}");
     let refused = error("dm-thin:ssd");
     assert!(refused.contains("dm-thin is not modelled"), "{refused}");
     let resync = error("md-raid5:3xssd,resync");
@@ -84,7 +86,8 @@ fn files_on_what_looks_like_another_disk_are_told() {
     let two = jobs("/home", "/mnt/usb");
     assert!(notes(&two, "ssd").contains(told), "{}", notes(&two, "ssd"));
     assert!(!notes(&two, "sda=ssd,/mnt/usb=usb-stick").contains("on the same disk as the others"));
-    assert!(!notes(&jobs("/mnt/usb", "/mnt/usb"), "ssd").contains("on the same disk as the others"));
+    assert!(!notes(&jobs("/mnt/usb", "/mnt/usb/deep"), "ssd").contains("on the same disk as the others"));
+    assert!(notes(&jobs("/mnt/usb", "/mnt/usb2"), "ssd").contains(told), "one name begins as the other");
 }
 
 #[test]

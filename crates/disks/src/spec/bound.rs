@@ -29,15 +29,16 @@ impl DiskSpec {
             let one = each(operations, caps.operations.rate) + each(u64::from(most_sectors) * 512, caps.bytes.rate);
             times(one, u64::from(self.depth()))
         });
+        // What is inside the window and the controller's memory meets each command.
+        let wake = around.power.map_or(Span::ZERO, |power| power.wake);
+        let alone = alone + wake + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest());
         // With a window of one, everything that came before.
         let alone = around.window.map_or(alone, |window| times(alone, u64::from(self.depth().div_ceil(window)) + 1));
-        let wake = around.power.map_or(Span::ZERO, |power| power.wake);
-        let alone = alone + wake;
         let alone = around.controller_cache.map_or(alone, |cache| {
             // Whatever is held is written first, in the worst case one sector at a time.
             times(alone, cache.size_sectors + u64::from(self.depth()) + 1) + cache.time
         });
-        alone + caps + delay + coalescing + around.faults.iter().fold(Span::ZERO, |sum, fault| sum + fault.longest())
+        alone + caps + delay + coalescing
     }
 }
 

@@ -207,21 +207,22 @@ fn arbitration(section: &Section<'_>, attached: Attached) -> Result<NonZeroU32, 
         let problem = "only an NVMe drive has submission queues: expected attached = \"nvme\"";
         return Err(section.complain(section.at(), problem));
     }
-    if section.word_or("mechanism", &[("round-robin", false), ("weighted", true)])? {
+    if section.text("mechanism")?.is_some_and(|text| text.value == "weighted") {
         let problem = "`weighted` is not modelled: a drive weighs its queues only if the host enables that, and Linux \
                        never does; expected round-robin";
         return Err(section.complain(&section.at_key("mechanism"), problem));
     }
+    section.word_or("mechanism", &[("round-robin", ())])?;
     if !section.has("burst") {
         return Ok(NonZeroU32::MIN);
     }
     let most = match section.count_within("burst", 1..=64) {
         Ok(burst) if burst.is_power_of_two() => burst,
-        Ok(_) => {
-            let problem = "`burst` is no power of two: expected 1, 2, 4, 8, 16, 32, 64 or \"unlimited\"";
+        Err(_) if section.text("burst").is_ok() => section.word("burst", &BURSTS)?,
+        Ok(_) | Err(_) => {
+            let problem = "`burst` is no such power of two: expected 1, 2, 4, 8, 16, 32, 64 or \"unlimited\"";
             return Err(section.complain(&section.at_key("burst"), problem));
         }
-        Err(_) => section.word("burst", &BURSTS)?,
     };
     Ok(NonZeroU32::new(most).expect("no burst is 0"))
 }

@@ -221,6 +221,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
         begin(state, &mut collection, &mut page_map);
     }
     let times = FlashTimes { read: flash.read, program: flash.program };
+    let one_of_each = u64::from(flash.channels * flash.dies) * flash.program_sectors;
     Ok(SsdSpec {
         capacity_sectors,
         max_sectors: super::max_command(top)?,
@@ -232,7 +233,7 @@ pub(super) fn read(top: &Section<'_>) -> Result<SsdSpec, Complaint> {
         buffer: buffer(top.section("buffer", &["state", "size", "power_loss"])?)?,
         collection,
         page_map,
-        slc: tails::slc(top, (times, capacity_sectors), state)?,
+        slc: tails::slc(top, (times, capacity_sectors, one_of_each), state)?,
         tails: tails::read(top, times)?,
         state,
     })

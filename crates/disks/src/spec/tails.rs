@@ -201,16 +201,21 @@ fn few(section: &Section<'_>, key: &str, count: usize) -> Complaint {
 
 const SLC: &[&str] = &["state", "size", "program", "idle", "when_full"];
 
-/// `[slc]`; a drive that has just been overwritten again and again has it full.
+/// `[slc]`, of at least `least` sectors; a drive that has just been overwritten again and again has it full.
 pub(super) fn slc(
     top: &Section<'_>,
-    (usual, capacity): (FlashTimes, u64),
+    (usual, capacity, least): (FlashTimes, u64, u64),
     state: Option<DriveState>,
 ) -> Result<Option<SlcSpec>, Complaint> {
     switched(top, "slc", SLC, |section| {
         let size = section.capacity("size")?;
         if size > capacity {
             let problem = "`size` is more than the drive's `capacity`".to_owned();
+            return Err(section.complain(&section.at_key("size"), problem));
+        }
+        if size < least {
+            let kib = least.div_ceil(2);
+            let problem = format!("`size` has no room for a program of each die: expected {kib}KiB or more");
             return Err(section.complain(&section.at_key("size"), problem));
         }
         let program = section.span("program", Span::ZERO..=LONGEST_PROGRAM)?;

@@ -297,6 +297,9 @@ impl Ssd {
         let program = self.slc.as_mut().map_or(usual, |slc| slc.time(index, begin, sectors, usual));
         let busy = across + program + collect;
         let end = begin + busy;
+        if let Some(slc) = &mut self.slc {
+            slc.ended(index, end);
+        }
         self.dies[index as usize].begin(end, path);
         self.charge_program(index, begin, busy, sectors);
         self.arm(index, end);

@@ -62,8 +62,12 @@ impl Slc {
         if has_room {
             die.held += u64::from(sectors);
         }
-        die.ended = at + time;
         time
+    }
+
+    /// A die is done with a program, its transfer and what it collected for it, at `at`.
+    pub(super) fn ended(&mut self, index: u32, at: Instant) {
+        self.dies[index as usize].ended = at;
     }
 }
 
@@ -88,6 +92,7 @@ mod tests {
             at += pause;
             let time = slc.time(0, at, sectors, USUAL);
             at += time;
+            slc.ended(0, at);
             time
         };
         let burst: Vec<Span> = (0..6).map(|_| next(Span::ZERO, &mut slc)).collect();

@@ -209,6 +209,7 @@ fn an_nvme_drives_arbitration_burst_is_a_power_of_two_and_weights_are_refused_wi
     assert_eq!(read("mechanism = \"round-robin\"\nburst = \"unlimited\"", "nvme"), Ok(u32::MAX));
     let error = |arbitration, attached| read(arbitration, attached).unwrap_err();
     assert!(error("burst = 6", "nvme").contains("expected 1, 2, 4, 8, 16, 32, 64 or \"unlimited\""));
+    assert!(error("burst = 128", "nvme").contains("expected 1, 2, 4, 8, 16, 32, 64 or \"unlimited\""));
     assert!(error("burst = \"unlimted\"", "nvme").contains("did you mean `unlimited`"));
     assert!(error("mechanism = \"weighted\"", "nvme").contains("Linux never does"));
     assert!(error("mechanism = \"round-robbin\"", "nvme").contains("did you mean `round-robin`"));

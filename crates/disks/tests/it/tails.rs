@@ -232,7 +232,21 @@ fn a_burst_into_cells_of_one_bit_is_fast_and_a_stream_is_not() {
     assert!(rate(&folds, 1 << 16) < 0.95 * plain, "each program is preceded by a move");
     let stream = rate(&burst, 1 << 20);
     assert!(stream > plain && stream < 1.4 * plain, "an eighth of it is fast: {stream}, {plain}");
-    assert!(load("nvme-ssd-ideal").unwrap().ssd_mut().unwrap().slc.is_none());
+    // A die that collects is not idle.
+    let collects = |slc: Option<SlcSpec>| {
+        changed_ssd("sata-ssd-ideal", |ssd| {
+            (ssd.buffer, ssd.slc) = (None, slc);
+            ssd.collection.as_mut().unwrap().after_sectors = 0;
+        })
+    };
+    let slc = SlcSpec {
+        size_sectors: 1 << 17,
+        program: US(100),
+        idle: Span::from_ms(1),
+        when_full: SlcWhenFull::Direct,
+        is_full: true,
+    };
+    assert_eq!(rate(&collects(Some(slc)), 1 << 18), rate(&collects(None), 1 << 18));
 }
 
 #[test]
@@ -247,6 +261,7 @@ fn cells_of_one_bit_are_read_from_their_table() {
         read_with(&format!("{table}when_full = \"fold\"").replace(from, to)).map(|_| ()).unwrap_err()
     };
     assert!(wrong("40GB", "40TB").contains("`size` is more than the drive's `capacity`"));
+    assert!(wrong("40GB", "1MB").contains("no room for a program of each die: expected"), "{}", wrong("40GB", "1MB"));
     assert!(wrong("100us", "90ms").contains("`program` is longer than `flash.program`"));
     let text = format!("{}\n{table}when_full = \"fold\"", include_str!("../../presets/sata-ssd-ideal.toml"));
     let steady = text.replacen("kind =", "state = \"steady\"\nkind =", 1);

@@ -39,7 +39,11 @@ impl Stage {
 
     fn queues_that_are_not(&self, scene: &Scene) -> Option<String> {
         let kind = scene.attached.unwrap_or(self.disk.attached);
-        scene.host.hardware_queues?;
+        if scene.host.hardware_queues.is_none() {
+            let note = "the disk's [arbitration] burst changes nothing without --host nr_hw_queues=N: only then is it \
+                        known which submission queue a command is in";
+            return (self.disk.middleware.arbitration_burst.get() > 1).then(|| note.to_owned());
+        }
         let (name, word) = (&self.disk.name, kind.word());
         match kind {
             _ if !kind.has_hardware_queues() => Some(format!(

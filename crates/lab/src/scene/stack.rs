@@ -285,10 +285,17 @@ impl Grower<'_> {
     }
 }
 
-/// Whether a word looks like a device's name, such as sdb or nvme1n1.
+/// Whether a word looks like a device's name, such as sdb, nvme1n1 or dm-0.
 fn is_device_name(word: &str) -> bool {
-    let starts = ["sd", "hd", "vd", "xvd", "nvme", "mmcblk", "md", "dm-", "loop"];
-    let rest =
-        |start: &&str| word.strip_prefix(*start).is_some_and(|rest| !rest.is_empty() && !rest.contains(['-', '.']));
-    starts.iter().any(rest)
+    let rest = |start: &str| word.strip_prefix(start).filter(|rest| !rest.is_empty());
+    let letters = |rest: &str| {
+        let rest = rest.trim_end_matches(|c: char| c.is_ascii_digit());
+        (1..=2).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_lowercase())
+    };
+    let numbers = |rest: &str| {
+        let starts = rest.starts_with(|c: char| c.is_ascii_digit());
+        starts && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'n' || byte == b'p')
+    };
+    let is_lettered = ["sd", "hd", "vd", "xvd"].into_iter().filter_map(rest).any(letters);
+    is_lettered || ["nvme", "mmcblk", "md", "dm-", "loop"].into_iter().filter_map(rest).any(numbers)
 }

@@ -327,14 +327,13 @@ impl Stage {
     /// Files below what looks like another disk's mount point, where there is one disk.
     fn mounted_elsewhere(&self) -> Option<String> {
         let files = self.workload.file.as_ref().map(|file| file.file_names()).unwrap_or_default();
-        let folder = |file: &str| file.rsplit_once('/').map(|(folder, _)| folder.to_owned()).unwrap_or_default();
-        let (mounted, others): (Vec<&String>, Vec<&String>) =
-            files.iter().filter(|file| !file.starts_with("/dev/")).partition(|file| is_mounted(file));
-        let first = folder(mounted.first()?);
-        let elsewhere = others.len() + mounted.iter().filter(|file| folder(file) != first).count();
+        let mounts: Vec<Option<String>> =
+            files.iter().filter(|file| !file.starts_with("/dev/")).map(|file| mount_of(file)).collect();
+        let first = mounts.iter().flatten().next()?;
+        let elsewhere = mounts.iter().any(|mount| mount.as_ref() != Some(first));
         let said =
             format!("files in {first} are on the same disk as the others: --disk sda=…,{first}=… gives them their own");
-        (elsewhere > 0).then_some(said)
+        elsewhere.then_some(said)
     }
 
     /// Which disks there are, and under which schedulers.
@@ -497,7 +496,10 @@ impl Stage {
     }
 }
 
-/// Whether a file is where other disks are usually mounted.
-fn is_mounted(file: &str) -> bool {
-    ["/mnt/", "/media/", "/run/media/"].iter().any(|place| file.starts_with(place))
+/// The folder in which another disk is usually mounted that this file is below.
+fn mount_of(file: &str) -> Option<String> {
+    let places = [("/run/media/", 2), ("/media/", 1), ("/mnt/", 1)];
+    let (place, deep) = places.into_iter().find(|(place, _)| file.starts_with(place))?;
+    let parts: Vec<&str> = file[place.len()..].split('/').collect();
+    (parts.len() > deep).then(|| format!("{place}{}", parts[..deep].join("/")))
 }

@@ -236,7 +236,8 @@ impl Runs {
     }
 
     fn token_returned(&mut self, domain: Domain, depth: u32) {
-        self.out[domain] -= 1;
+        // Those that were taken before there were several queues were not counted.
+        self.out[domain] = self.out[domain].saturating_sub(1);
         let waits = &mut self.waits[domain];
         waits.returned(self.era, 1, (depth / LARGEST_BATCH).clamp(1, LARGEST_BATCH), &mut self.woke);
         while self.out[domain] == 0 && waits.asleep().next().is_some() {
