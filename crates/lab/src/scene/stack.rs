@@ -289,8 +289,9 @@ impl Grower<'_> {
 fn is_device_name(word: &str) -> bool {
     let rest = |start: &str| word.strip_prefix(start).filter(|rest| !rest.is_empty());
     let letters = |rest: &str| {
-        let rest = rest.trim_end_matches(|c: char| c.is_ascii_digit());
-        (1..=2).contains(&rest.len()) && rest.bytes().all(|byte| byte.is_ascii_lowercase())
+        let disk = rest.trim_end_matches(|c: char| c.is_ascii_digit());
+        // Of a partition's number three digits are the most.
+        rest.len() - disk.len() <= 3 && (1..=2).contains(&disk.len()) && disk.bytes().all(|b| b.is_ascii_lowercase())
     };
     let numbers = |rest: &str| {
         let starts = rest.starts_with(|c: char| c.is_ascii_digit());
