@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant, Op};
 
-use crate::{CapSpec, CapsSpec, CommandTrace, Disk, Facts, Finished};
+use crate::{CapSpec, CapsSpec, Disk, Facts, Finished};
 
 /// A disk whose commands are admitted by rate.
 pub(crate) struct Caps {
@@ -117,11 +117,7 @@ impl Disk for Caps {
         self.inner.in_flight() + self.waiting.len() as u32
     }
 
-    as_inside!();
-
-    fn trace(&self) -> Option<&CommandTrace> {
-        self.inner.trace()
-    }
+    as_inside!(with its trace);
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant};
 
-use crate::{CoalescingSpec, CommandTrace, Disk, Facts, Finished};
+use crate::{CoalescingSpec, Disk, Facts, Finished};
 
 /// A disk whose completions are reported in groups.
 pub(crate) struct Coalescing {
@@ -90,9 +90,5 @@ impl Disk for Coalescing {
         self.inner.in_flight() + (self.held.len() + self.told.len()) as u32
     }
 
-    as_inside!();
-
-    fn trace(&self) -> Option<&CommandTrace> {
-        self.inner.trace()
-    }
+    as_inside!(with its trace);
 }

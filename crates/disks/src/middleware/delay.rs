@@ -8,7 +8,7 @@ use blksched::{Command, Instant, Span};
 
 use crate::draw::Draws;
 use crate::endings::Endings;
-use crate::{CommandTrace, DelaySpec, Disk, Facts, Finished};
+use crate::{DelaySpec, Disk, Facts, Finished};
 
 /// A disk whose commands complete later.
 pub(crate) struct Delay {
@@ -63,9 +63,5 @@ impl Disk for Delay {
         self.inner.in_flight() + self.held_count
     }
 
-    as_inside!();
-
-    fn trace(&self) -> Option<&CommandTrace> {
-        self.inner.trace()
-    }
+    as_inside!(with its trace);
 }

@@ -8,7 +8,7 @@
 use blksched::{Command, Instant, Span};
 
 use crate::endings::Endings;
-use crate::{CommandOutcome, CommandTrace, Disk, Facts, FaultAction, FaultSpec, Finished, IoError};
+use crate::{CommandOutcome, Disk, Facts, FaultAction, FaultSpec, Finished, IoError};
 
 /// A fault and how often it has been met.
 #[derive(Clone, Debug)]
@@ -99,11 +99,7 @@ impl Disk for Faults {
         self.inner.in_flight() + self.held_count
     }
 
-    as_inside!();
-
-    fn trace(&self) -> Option<&CommandTrace> {
-        self.inner.trace()
-    }
+    as_inside!(with its trace);
 }
 
 #[cfg(test)]

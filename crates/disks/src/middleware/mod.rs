@@ -8,6 +8,13 @@
 
 /// Delegates everything else to the disk inside.
 macro_rules! as_inside {
+    (with its trace) => {
+        as_inside!();
+
+        fn trace(&self) -> Option<&crate::CommandTrace> {
+            self.inner.trace()
+        }
+    };
     () => {
         fn fetches(&self) -> blksched::Instant {
             self.inner.fetches()

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant};
 
-use crate::{CommandTrace, Disk, Facts, Finished, PowerSpec};
+use crate::{Disk, Facts, Finished, PowerSpec};
 
 /// A disk that sleeps.
 pub(crate) struct Power {
@@ -82,9 +82,5 @@ impl Disk for Power {
         self.inner.in_flight() + self.waiting.len() as u32
     }
 
-    as_inside!();
-
-    fn trace(&self) -> Option<&CommandTrace> {
-        self.inner.trace()
-    }
+    as_inside!(with its trace);
 }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 
 use blksched::{Command, Instant};
 
-use crate::{CommandTrace, Disk, Facts, Finished};
+use crate::{Disk, Facts, Finished};
 
 /// A disk that gets so many commands at a time.
 pub(crate) struct CommandWindow {
@@ -56,9 +56,5 @@ impl Disk for CommandWindow {
         self.inner.in_flight() + self.waiting.len() as u32
     }
 
-    as_inside!();
-
-    fn trace(&self) -> Option<&CommandTrace> {
-        self.inner.trace()
-    }
+    as_inside!(with its trace);
 }

@@ -38,6 +38,8 @@ impl Asked {
 #[derive(Clone, Debug)]
 pub(super) struct Recorded {
     pub asked: Asked,
+    /// Its first sector.
+    pub sector: u64,
     /// Its line in the file, from 1.
     pub line: usize,
     pub at: Instant,
@@ -102,7 +104,7 @@ pub(super) fn requests(recording: &FsRecording, shape: Shape, who: impl Fn(&str)
                 found[last].asked.sectors += sectors;
                 found[last].done = found[last].done.max(done);
             }
-            None => found.push(Recorded { asked, line: nth + 2, at: at(event.t), done }),
+            None => found.push(Recorded { asked, sector, line: nth + 2, at: at(event.t), done }),
         }
         lasts.insert(&event.task, (place, sector + sectors));
     }

@@ -12,7 +12,7 @@ use blksched_workloads::host::{
 
 use super::FsReplay;
 use super::expected::{Asked, Carries, Recorded, Shape, at, requests};
-use super::scene::{Called, FLUSHER, JOURNAL, LONGEST, Made, Opened, Scene, WORKER};
+use super::scene::{Called, FIRST_PROCESS, FLUSHER, JOURNAL, LONGEST, Made, Opened, Scene, WORKER};
 
 /// A difference between the recording and us.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -224,12 +224,17 @@ impl Replay<'_> {
         of_flusher && recorded.is_like(ours) && ours.sectors < recorded.sectors
     }
 
-    /// How many recorded requests in a row are together this one, and when the last is done: a task that sleeps for a
-    /// request slot submits what it has in parts.
+    /// How many recorded requests that lie side by side are together this one, and when the last is done: a process
+    /// that sleeps for a request slot submits what it has in parts.
     fn parts(&self, ours: &Asked) -> Option<(usize, Instant)> {
+        if ours.by.0 < FIRST_PROCESS || ours.carries != Carries::Data {
+            return None;
+        }
         let (mut sectors, mut done) = (0, Instant::ZERO);
+        let first = self.expected.get(self.came)?.sector;
         for (nth, recorded) in self.expected[self.came..].iter().enumerate() {
-            if !recorded.asked.is_like(ours) || sectors >= ours.sectors {
+            let goes_on = recorded.sector == first + sectors && recorded.asked.is_like(ours);
+            if !goes_on || sectors >= ours.sectors {
                 return None;
             }
             sectors += recorded.asked.sectors;
@@ -256,7 +261,8 @@ impl Replay<'_> {
         }
         if self.is_part(&recorded.asked, &ours) {
             // More is to come.
-            self.expected[self.came].asked.sectors -= ours.sectors;
+            let rest = &mut self.expected[self.came];
+            (rest.sector, rest.asked.sectors) = (rest.sector + ours.sectors, rest.asked.sectors - ours.sectors);
             return recorded.done.max(self.now);
         }
         self.came += 1;

@@ -21,7 +21,7 @@ use numbered::{Numbered, Unfolded, unfold};
 pub(super) const FLUSHER: SubmitterId = SubmitterId(1);
 pub(super) const JOURNAL: SubmitterId = SubmitterId(2);
 pub(super) const WORKER: SubmitterId = SubmitterId(3);
-const FIRST_PROCESS: u32 = 10;
+pub(super) const FIRST_PROCESS: u32 = 10;
 
 /// What a recorded call does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

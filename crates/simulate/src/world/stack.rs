@@ -118,9 +118,7 @@ impl<L: Listener, O: Observer> World<L, O> {
         let is_apart = self.spans.iter().chain(others).all(|other| span.is_apart(other));
         assert!(is_apart, "two devices at one place: {span:?}");
         let processors = self.processors;
-        let disks: Vec<DiskNumber> = members.iter().map(|(first, _)| self.disk_below(*first)).collect();
-        let turns = |disk| self.at_disk(disk, |world| world.here.disk.facts().rotational);
-        let all_turn = disks.into_iter().all(turns);
+        let all_turn = members.iter().all(|(first, _)| self.turns(*first));
         let stack = self.stack.get_or_insert_default();
         // Behind the flusher and a file system's two, every other: those between are further devices' flushers.
         let thread = SubmitterId(self.host.flusher().0 + 3 + 2 * stack.volumes.len() as u32);
@@ -261,6 +259,18 @@ impl<L: Listener, O: Observer> World<L, O> {
             _ => self.now,
         };
         self.mail.post(at, Letter::Done(place));
+    }
+
+    /// Whether the device here turns: of a stacked one, any disk below it, as such a device reports.
+    fn turns(&mut self, first: Sector) -> bool {
+        let stacked = self.stack.as_ref().and_then(|stack| Some(&stack.volumes[stack.at(first)?]));
+        match stacked.map(|placed| placed.members.clone()) {
+            Some(members) => members.into_iter().any(|member| self.turns(member)),
+            None => {
+                let disk = self.disk_at(first);
+                self.at_disk(disk, |world| world.here.disk.facts().rotational)
+            }
+        }
     }
 
     /// What a submitter has submitted to disks goes on to them.

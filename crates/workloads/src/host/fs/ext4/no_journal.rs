@@ -98,7 +98,9 @@ impl NoJournal {
             _ => false,
         };
         let own = self.dirty.iter().filter(is_own).copied();
-        own.chain([table]).chain(self.named.remove(&inode)).collect()
+        // Its directory's block may have gone home with another's sync, or with all that was dirty.
+        let named = self.named.remove(&inode).filter(|block| self.dirty.contains(block));
+        own.chain([table]).chain(named).collect()
     }
 
     /// Sends the next block of a sync, or its flush.
