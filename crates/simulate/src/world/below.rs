@@ -7,8 +7,9 @@
 //! the driver below ([`CpuCosts::below`]) and for the scheduler there, once for each part: a process for its own in its
 //! call, a thread for its own one by one, which is also when they go. A process encrypts in its call what no workqueue
 //! does, and the interrupt that ends a read decrypts. Completions of a thread's requests are handled where it was.
-//! **Left out** Waking a process whose bio dm-crypt completes below another stacked device. What a kernel thread sends on behind a flush, and parity, take no time; the file system's and the
-//! flusher's bios neither (as without a device), but their encryption does.
+//! **Left out** Waking a process whose bio dm-crypt completes below another stacked device. What a kernel thread sends
+//! on behind a flush, and parity, take no time; the file system's and the flusher's bios neither (as without a device),
+//! but their encryption does.
 
 use blksched::{Bio, Listener, Sector, Span, SubmitterId};
 use blksched_disks::stack::{Doer, Toil, ToilTask, Wish};
