@@ -10,7 +10,8 @@
 //! to at two thirds of that rate, hardly ever stop: both follow from the second group. What a read would meet is not
 //! known: there is no mixed measurement.
 //!
-//! **Limits**: one of these drives, one write at a time, stops half as often.
+//! **Limits**: one of these drives, one write at a time, stops half as often on one host, and on the third not at all,
+//! though it writes faster there than its groups are programmed: something else takes those writes.
 //!
 //! **Costs when wrong**: the median of such a drive's writes at depth 4 is right and its p99 a hundredth; without the
 //! second group, slow writers would wait that never do.
