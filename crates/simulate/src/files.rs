@@ -63,7 +63,10 @@ pub(crate) fn file_system(
                 None => bytes / 512,
             });
             let own_disk = log_disk.is_some();
-            let settings = XfsSettings { own_disk, log_start, log_sectors, iclog_bytes: said.logbsize };
+            // An inode has a sector.
+            let inodes_per_group = XfsGeometry { sectors }.group();
+            let iclog_bytes = said.logbsize;
+            let settings = XfsSettings { own_disk, log_start, log_sectors, iclog_bytes, inodes_per_group };
             Some(FileSystem::Xfs(Box::new(Xfs::new(settings).with_phase(phase))))
         }
     }

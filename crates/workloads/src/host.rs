@@ -139,8 +139,8 @@ impl Host {
     pub fn call(&mut self, now: Instant, call: HostCall) {
         let id = self.ops.insert(HostOp::new(OpTask::Call(call), call.pages()));
         match (call.work, &self.filing) {
-            (CallWork::Change(_, change), Some(_)) => {
-                if matches!(change, Change::Rename { over: Some(_), .. }) {
+            (CallWork::Change(_, change), Some(filing)) => {
+                if matches!(change, Change::Rename { over: Some(_), .. }) && filing.writes_what_replaces() {
                     // Whoever replaces a file wants the new data soon: their write-back begins now.
                     self.start_range(now, id, false);
                 }

@@ -72,6 +72,11 @@ pub(super) struct Filing {
 }
 
 impl Filing {
+    /// Whether a file that replaces another is written at once (ext4's `auto_da_alloc`; xfs does not, as recorded).
+    pub fn writes_what_replaces(&self) -> bool {
+        matches!(self.fs, FileSystem::Ext4(_))
+    }
+
     fn find(&self, page: u64) -> Option<(u64, InodeId)> {
         let (start, filed) = self.files.range(..=page).next_back()?;
         (page < filed.end).then_some((*start, filed.inode))

@@ -107,6 +107,12 @@ impl FileExtents {
         self.within(blocks).any(|extent| !extent.written)
     }
 
+    /// The length of the extent that ends right before this block, if there is one.
+    pub fn last_before(&self, at: u64) -> Option<u64> {
+        let before = self.extents.range(..at).next_back().map(|(_, extent)| extent);
+        before.filter(|extent| extent.end() == at).map(|extent| extent.blocks)
+    }
+
     /// The place right behind the extent before this block.
     pub fn goal(&self, at: u64) -> Option<u64> {
         let before = self.extents.range(..at).rev().map(|(_, extent)| extent).find(|extent| extent.end() <= at);

@@ -153,12 +153,20 @@ pub struct XfsSettings {
     pub log_sectors: u64,
     /// The length of an in-core log buffer (`logbsize=`) \[bytes\].
     pub iclog_bytes: u64,
+    /// Inodes that an allocation group has numbers for; a directory's files are in its group.
+    pub inodes_per_group: u64,
 }
 
 impl Default for XfsSettings {
     /// A file system of 1 GiB as mkfs makes it.
     fn default() -> XfsSettings {
-        XfsSettings { own_disk: false, log_start: Sector(1_048_624), log_sectors: 131_072, iclog_bytes: 32 << 10 }
+        XfsSettings {
+            own_disk: false,
+            log_start: Sector(1_048_624),
+            log_sectors: 131_072,
+            iclog_bytes: 32 << 10,
+            inodes_per_group: 1 << 19,
+        }
     }
 }
 

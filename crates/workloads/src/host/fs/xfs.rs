@@ -15,11 +15,11 @@ use super::inode::{Change, InodeId, Known, NamedIn};
 use super::kind::XfsSettings;
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
 use super::race::TickPhase;
-use super::{Entry, Missing, Syncing};
+use super::{BLOCK_SECTORS, Entry, Missing, Syncing};
 
 mod items;
 
-use items::{CommittedItems, InodeItem};
+use items::{CHUNK, CommittedItems, InodeItem, Names};
 
 /// How often a worker forces the log, if there is anything to force: 30 s of the coarse timer (recorded: 30.7 s).
 const FORCES_EVERY: Span = Span::from_ms(30_720);
@@ -33,11 +33,11 @@ type Sequence = u64;
 #[derive(Clone, Debug, Default)]
 struct XfsInode {
     extents: FileExtents,
-    /// The lengths of the names in it, if it is a short directory \[bytes\].
-    names: Vec<u64>,
+    /// What is in it, if it is a directory.
+    names: Names,
     changed: Option<u64>,
-    /// Its extents have been logged, and are again with every change until it is written home.
-    logs_extents: bool,
+    /// What has been logged of it, and is again with every change until it is written home.
+    logged: Option<InodeItem>,
     /// The last list with any change of it, and with one that its data need.
     any: Sequence,
     needed: Sequence,
@@ -52,16 +52,10 @@ struct Iclog {
     waiters: Vec<FsTask>,
 }
 
-/// Blocks preallocated behind a file.
-#[derive(Clone, Copy, Debug)]
-struct Room {
-    /// Which block of the file comes first.
-    at: u64,
-    next: u64,
-    left: u64,
-}
+/// The head of each part of a checkpoint \[bytes\].
+const HEAD: u64 = 12;
 
-/// The largest file without room behind it \[blocks\].
+/// The largest file without room behind it, and the least that is taken at once for a larger one \[blocks\].
 const SMALL: u64 = 16;
 
 /// The most room behind a file \[blocks\]: 1 MiB, the most that was recorded.
@@ -84,8 +78,8 @@ pub struct Xfs {
     under_way: Option<(u64, Iclog)>,
     /// Syncs that flush the disk of the data first, where the log has another one: by bio, who, and what it wants.
     flushing: Vec<(u64, FsTask, Sequence)>,
-    /// Buffers of a list that was pushed because it was long.
-    pushed: Vec<u64>,
+    /// Whole buffers of long lists that are under way: nothing behind them is written before they have ended.
+    pushed: BTreeSet<u64>,
     /// Where the next log write goes \[sectors from the log's beginning\].
     head: u64,
     force: Option<Instant>,
@@ -93,8 +87,12 @@ pub struct Xfs {
     /// `sync`s that wait for the log.
     whole: BTreeSet<FsTask>,
     next_place: u64,
-    /// What is preallocated behind files.
-    rooms: BTreeMap<InodeId, Room>,
+    /// Inodes that have blocks, by 64.
+    chunks: BTreeSet<u64>,
+    /// The places that blocks of files got in a recording.
+    recorded: BTreeMap<(InodeId, u64), u64>,
+    /// Metadata that are newer in the log than at home, by their first sector: in which list, and how many sectors.
+    newer: BTreeMap<u64, (Sequence, u64)>,
     /// Inodes without a name that a worker frees, and when.
     freed: VecDeque<(Instant, InodeId)>,
     out: FsOutbox,
@@ -112,13 +110,15 @@ impl Xfs {
             active: Iclog::default(),
             under_way: None,
             flushing: Vec::new(),
-            pushed: Vec::new(),
+            pushed: BTreeSet::new(),
             head: 0,
             force: None,
             phase: TickPhase::default(),
             whole: BTreeSet::new(),
             next_place: 1024,
-            rooms: BTreeMap::new(),
+            chunks: BTreeSet::new(),
+            recorded: BTreeMap::new(),
+            newer: BTreeMap::new(),
             freed: VecDeque::new(),
             out: FsOutbox::default(),
         }
@@ -130,14 +130,25 @@ impl Xfs {
         self
     }
 
+    /// The same, with the places that a recording has for blocks of files.
+    pub fn with_places(mut self, recorded: BTreeMap<(InodeId, u64), u64>) -> Xfs {
+        self.recorded = recorded;
+        self
+    }
+
     /// The same, where an unlinked file's end is in the list already: what the preparation of a recording left there.
     pub fn with_left_over(mut self) -> Xfs {
+        self.items.allocation(0);
         self.free(InodeId(0));
         self
     }
 
     pub(super) fn know(&mut self, inode: InodeId, known: Known) {
         let Known { extents, names } = known;
+        if extents.count() > 0 {
+            self.chunks.insert(inode.0 / CHUNK);
+        }
+        let names = Names::at_home(&names);
         self.inodes.insert(inode, XfsInode { extents, names, ..XfsInode::default() });
     }
 
@@ -155,12 +166,37 @@ impl Xfs {
         }
         if self.force.is_some_and(|force| force <= now) {
             self.force = None;
-            if !self.items.is_empty() {
-                self.push();
-                if self.under_way.is_none() {
+            if !self.items.is_empty() || self.active.bytes > 0 {
+                if !self.items.is_empty() {
+                    self.push();
+                }
+                if self.is_free() {
                     self.write(Agent::Worker);
                 }
+            } else {
+                self.write_home();
             }
+            if !self.newer.is_empty() {
+                self.force = Some(now + FORCES_EVERY);
+            }
+        }
+    }
+
+    /// Where there was nothing to force for a round, xfsaild writes home what is stable in the log, in the disk's
+    /// order.
+    fn write_home(&mut self) {
+        let stable = self.stable;
+        let of: Vec<(u64, u64)> =
+            self.newer.extract_if(.., |_, (list, _)| *list <= stable).map(|(at, (_, long))| (at, long)).collect();
+        for &(at, long) in &of {
+            self.out.submit(Agent::Worker, FsIo::Home, (Sector(at), long), false, Waiter::Async);
+        }
+        if !of.is_empty() {
+            self.out.push(FsWish::Waits(Agent::Worker));
+        }
+        for known in self.inodes.values_mut().filter(|known| known.any <= stable) {
+            known.logged = None;
+            known.names.is_at_home();
         }
     }
 
@@ -170,31 +206,40 @@ impl Xfs {
         match change {
             Change::JournalData { .. } | Change::Times => self.touch(inode, tick),
             Change::Attributes => self.log(inode, InodeItem::Times, true),
-            Change::WriteBack(blocks) => self.place(inode, &blocks),
+            Change::WriteBack(blocks) => self.place(inode, &blocks, Placing::Behind),
             Change::DirectBegins(blocks) => {
                 self.touch(inode, tick);
-                self.place(inode, &blocks);
+                self.place(inode, &blocks, Placing::Exact);
             }
             Change::DirectEnds(blocks) => _ = self.data_ended(inode, blocks),
-            Change::Preallocate(blocks) => self.place(inode, &blocks),
+            Change::Preallocate(blocks) => self.place(inode, &blocks, Placing::Exact),
             Change::Truncate(blocks) => {
                 self.inode(inode).extents.truncate(blocks);
-                self.items.allocation(group_of(inode));
+                self.items.allocation(self.group_of(inode));
                 self.log(inode, InodeItem::Extents, true);
             }
-            Change::Create(at) | Change::MakeDirectory(at) | Change::Symlink(at) => self.create(inode, at, tick),
+            Change::Create(at) => self.create(inode, at, tick),
+            Change::MakeDirectory(at) | Change::Symlink(at) => {
+                self.create(inode, at, tick);
+                self.log(inode, InodeItem::Names, true);
+            }
             Change::Unlink(at) | Change::RemoveDirectory(at) => self.unlink(now, inode, at),
             Change::Rename { from, to, over } => self.rename(now, inode, from, to, over),
         }
         self.force.get_or_insert(now + FORCES_EVERY);
-        if self.items.at_least() > self.settings.log_sectors * 512 / 8 {
-            self.push_long();
+        if self.items.bytes() > self.settings.log_sectors * 512 / 8 {
+            self.push();
         }
         Entry::Done
     }
 
     fn inode(&mut self, inode: InodeId) -> &mut XfsInode {
         self.inodes.entry(inode).or_default()
+    }
+
+    /// The allocation group of an inode, and of its data.
+    fn group_of(&self, inode: InodeId) -> u64 {
+        inode.0 / self.settings.inodes_per_group
     }
 
     fn touch(&mut self, inode: InodeId, tick: u64) {
@@ -209,49 +254,52 @@ impl Xfs {
     fn log(&mut self, inode: InodeId, item: InodeItem, needed: bool) {
         let current = self.current;
         let known = self.inode(inode);
-        known.logs_extents |= item == InodeItem::Extents;
         // Once logged, the extents are logged with every change until the inode is written home, as recorded.
-        let item = if known.logs_extents { item.max(InodeItem::Extents) } else { item };
+        let item = known.logged.map_or(item, |logged| item.max(logged));
+        known.logged = Some(item);
         known.any = current;
         if needed {
             known.needed = current;
         }
-        self.items.inode(inode, item);
+        self.items.inode(inode, item, self.inodes.get(&inode));
     }
 
-    fn place(&mut self, inode: InodeId, blocks: &Blocks) {
+    fn place(&mut self, inode: InodeId, blocks: &Blocks, how: Placing) {
         let mut any = false;
+        let blocks_of_group = self.settings.inodes_per_group / BLOCK_SECTORS;
         while let Some(hole) = self.inode(inode).extents.hole(blocks) {
-            let (place, count) = self.take(inode, &hole);
-            self.inode(inode).extents.insert(Extent { at: hole.start, blocks: count, place, written: false });
+            let behind = if how == Placing::Behind { self.behind(inode, &hole) } else { 0 };
+            let recorded = self.recorded.get(&(inode, hole.start)).copied();
+            let place = recorded.unwrap_or(self.next_place);
+            // Data are in their file's group, unless another process is in it just then.
+            let group = recorded.map_or(self.group_of(inode), |place| place / blocks_of_group);
+            self.items.allocation(group);
+            let blocks = hole.count() + behind;
+            self.next_place += blocks;
+            self.inode(inode).extents.insert(Extent { at: hole.start, blocks, place, written: false });
             any = true;
         }
         if any {
-            self.items.allocation(group_of(inode));
             self.log(inode, InodeItem::Extents, true);
         }
     }
 
-    pub(super) fn is_unwritten(&self, inode: InodeId, blocks: Blocks) -> bool {
-        self.inodes.get(&inode).is_some_and(|known| known.extents.is_unwritten(&blocks))
+    /// How many blocks are preallocated behind these, at the end of a file beyond 64 KiB: what is taken at once is at
+    /// least 64 KiB, and twice as long as the extent before, as recorded; behind a file that is written in one go, as
+    /// much again as it is long.
+    fn behind(&self, inode: InodeId, hole: &Blocks) -> u64 {
+        let extents = self.inodes.get(&inode).map(|known| &known.extents);
+        let Some(extents) = extents.filter(|extents| hole.start >= extents.end() && hole.end > SMALL) else { return 0 };
+        let taken = match extents.last_before(hole.start) {
+            Some(before) if hole.start >= SMALL => (2 * before).next_power_of_two().clamp(SMALL, 2 * LARGEST),
+            Some(_) => 0,
+            None => hole.count() + hole.end.next_power_of_two().min(LARGEST),
+        };
+        taken.saturating_sub(hole.count())
     }
 
-    /// A place for the first blocks of a hole, and how many. A file beyond 64 KiB has room behind it that doubles with
-    /// its length.
-    fn take(&mut self, inode: InodeId, hole: &Blocks) -> (u64, u64) {
-        if let Some(room) = self.rooms.get_mut(&inode).filter(|room| room.at == hole.start && room.left > 0) {
-            let count = hole.count().min(room.left);
-            let place = room.next;
-            *room = Room { at: room.at + count, next: room.next + count, left: room.left - count };
-            return (place, count);
-        }
-        let count = hole.count();
-        let goal = self.inode(inode).extents.goal(hole.start);
-        let behind = if hole.end > SMALL { hole.end.next_power_of_two().min(LARGEST) } else { 0 };
-        let place = goal.filter(|goal| *goal == self.next_place).unwrap_or(self.next_place);
-        self.next_place = place + count + behind;
-        self.rooms.insert(inode, Room { at: hole.end, next: place + count, left: behind });
-        (place, count)
+    pub(super) fn is_unwritten(&self, inode: InodeId, blocks: Blocks) -> bool {
+        self.inodes.get(&inode).is_some_and(|known| known.extents.is_unwritten(&blocks))
     }
 
     /// Blocks that were unwritten are written, in memory.
@@ -263,8 +311,14 @@ impl Xfs {
     }
 
     fn create(&mut self, inode: InodeId, at: NamedIn, tick: u64) {
-        self.inode(at.dir).names.push(at.name);
-        self.items.creation(group_of(at.dir));
+        self.chunks.insert(at.dir.0 / CHUNK);
+        if self.chunks.insert(inode.0 / CHUNK) {
+            let (group, per_group) = (self.group_of(inode), self.settings.inodes_per_group / CHUNK);
+            let chunks = self.chunks.range(group * per_group..(group + 1) * per_group).count() as u64;
+            self.items.chunk(group, chunks);
+        }
+        self.inode(at.dir).names.add(at.name);
+        self.items.creation(self.group_of(at.dir));
         self.log(at.dir, InodeItem::Names, true);
         self.inode(inode).changed = Some(tick);
         self.log(inode, InodeItem::Extents, true);
@@ -272,37 +326,28 @@ impl Xfs {
 
     /// The name goes; the inode's end comes later.
     fn unlink(&mut self, now: Instant, inode: InodeId, at: NamedIn) {
-        self.remove_name(at);
+        self.inode(at.dir).names.remove(at.name);
         self.log(at.dir, InodeItem::Names, true);
         self.log(inode, InodeItem::Times, true);
+        self.items.unlinked(self.group_of(inode));
         self.freed.push_back((now + FREES_AFTER, inode));
     }
 
     fn free(&mut self, inode: InodeId) {
-        self.items.allocation(group_of(inode));
-        self.items.creation(group_of(inode));
-        self.items.inode(inode, InodeItem::Times);
-        self.inodes.remove(&inode);
-        self.rooms.remove(&inode);
-    }
-
-    fn remove_name(&mut self, at: NamedIn) {
-        let names = &mut self.inode(at.dir).names;
-        if let Some(nth) = names.iter().position(|name| *name == at.name) {
-            names.remove(nth);
+        if self.inodes.remove(&inode).is_some_and(|known| known.extents.count() > 0) {
+            self.items.allocation(self.group_of(inode));
         }
+        self.items.creation(self.group_of(inode));
+        self.items.inode(inode, InodeItem::Times, None);
     }
 
     fn rename(&mut self, now: Instant, inode: InodeId, from: NamedIn, to: u64, over: Option<InodeId>) {
-        self.remove_name(from);
+        self.inode(from.dir).names.remove(from.name);
         match over {
-            Some(over) => {
-                self.items.unlinked(group_of(over));
-                self.unlink(now, over, NamedIn { dir: from.dir, name: to });
-            }
+            Some(over) => self.unlink(now, over, NamedIn { dir: from.dir, name: to }),
             None => self.log(from.dir, InodeItem::Names, true),
         }
-        self.inode(from.dir).names.push(to);
+        self.inode(from.dir).names.add(to);
         self.log(inode, InodeItem::Times, true);
     }
 
@@ -354,15 +399,41 @@ impl Xfs {
             return self.out.push(FsWish::Sleeps(task, what));
         }
         self.active.waiters.push(task);
-        self.write(Agent::Caller(task));
+        if self.is_free() {
+            self.write(Agent::Caller(task));
+        }
         self.out.push(FsWish::Sleeps(task, FsWait::Log));
     }
 
-    /// What is in the list becomes a checkpoint of the active buffer.
+    /// Whether a buffer may be written now.
+    fn is_free(&self) -> bool {
+        self.under_way.is_none() && self.pushed.is_empty()
+    }
+
+    /// What is in the list becomes a checkpoint of the active buffer. What does not fit is written at once, in whole
+    /// buffers, by a worker; no call waits.
     fn push(&mut self) {
-        self.active.bytes += self.items.take(|inode| self.inodes.get(&inode));
+        self.active.bytes += self.take_items();
         self.active.last = self.current;
         self.current += 1;
+        // What goes on in another buffer has a head there.
+        let room = self.settings.iclog_bytes - self.settings.header_bytes();
+        let whole = if self.active.bytes <= room { 0 } else { (self.active.bytes - HEAD - 1) / (room - HEAD) };
+        self.active.bytes -= whole * (room - HEAD);
+        for nth in 0..whole {
+            let tag = self.send(Agent::Worker, self.settings.iclog_bytes / 512, nth == 0);
+            self.pushed.insert(tag);
+            if nth % BUFFERS == BUFFERS - 1 || nth + 1 == whole {
+                self.out.push(FsWish::Waits(Agent::Worker));
+            }
+        }
+    }
+
+    /// Empties the list; returns its length \[bytes\].
+    fn take_items(&mut self) -> u64 {
+        let list = self.current;
+        self.newer.extend(self.items.homes(self.settings.inodes_per_group).map(|(at, long)| (at, (list, long))));
+        self.items.take()
     }
 
     /// Submits the active buffer.
@@ -381,26 +452,7 @@ impl Xfs {
         self.out.submit(by, FsIo::Log, (start, sectors), barrier, Waiter::Sync)
     }
 
-    /// A list that holds an eighth of the log is written by a worker; no call waits.
-    fn push_long(&mut self) {
-        let bytes = self.items.take(|inode| self.inodes.get(&inode));
-        let room = self.settings.iclog_bytes - self.settings.header_bytes();
-        let buffers = bytes.div_ceil(room);
-        for nth in 0..buffers {
-            let of = (bytes - nth * room).min(room);
-            let sectors = (self.settings.header_bytes() + of).div_ceil(512);
-            let tag = self.send(Agent::Worker, sectors, nth == 0 || nth + 1 == buffers);
-            self.pushed.push(tag);
-            if nth % BUFFERS == BUFFERS - 1 {
-                self.out.push(FsWish::Waits(Agent::Worker));
-            }
-        }
-        self.out.push(FsWish::Waits(Agent::Worker));
-        self.current += 1;
-    }
-
     pub(super) fn ended(&mut self, _now: Instant, tag: u64) {
-        self.pushed.retain(|of| *of != tag);
         if let Some(nth) = self.flushing.iter().position(|(of, ..)| *of == tag) {
             let (_, task, wanted) = self.flushing.swap_remove(nth);
             match wanted <= self.stable {
@@ -409,10 +461,16 @@ impl Xfs {
             }
             return;
         }
-        let Some((_, iclog)) = self.under_way.take_if(|(of, _)| *of == tag) else { return };
-        self.stable = self.stable.max(iclog.last);
-        iclog.waiters.into_iter().for_each(|task| self.out.push(FsWish::Done(task)));
-        if let Some(&task) = self.active.waiters.first() {
+        let whole = self.pushed.remove(&tag);
+        match self.under_way.take_if(|(of, _)| *of == tag) {
+            Some((_, iclog)) => {
+                self.stable = self.stable.max(iclog.last);
+                iclog.waiters.into_iter().for_each(|task| self.out.push(FsWish::Done(task)));
+            }
+            None if !whole => return,
+            None => {}
+        }
+        if let Some(&task) = self.active.waiters.first().filter(|_| self.is_free()) {
             let sleep = self.active.waiters.iter().map(|&task| FsWish::Sleeps(task, FsWait::Log));
             sleep.for_each(|wish| self.out.push(wish));
             self.write(Agent::Caller(task));
@@ -420,7 +478,86 @@ impl Xfs {
     }
 }
 
-/// The allocation group of an inode's directory; which one it is does not matter to the log.
-fn group_of(_inode: InodeId) -> u64 {
-    0
+/// How places are given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placing {
+    /// As many as are written: direct data, `fallocate`.
+    Exact,
+    /// And some behind a long file.
+    Behind,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIR: InodeId = InodeId(128);
+
+    fn at(ms: u64) -> Instant {
+        Instant::ZERO + Span::from_ms(ms)
+    }
+
+    /// What was submitted since it was last asked: the tag, who, what, and how long \[sectors\].
+    fn sent(fs: &mut Xfs) -> Vec<(u64, Agent, FsIo, u32)> {
+        let wishes = core::iter::from_fn(|| fs.wish());
+        let bio = |wish| match wish {
+            FsWish::Submit(bio) => Some((bio.tag, bio.by, bio.what, bio.sectors)),
+            _ => None,
+        };
+        wishes.filter_map(bio).collect()
+    }
+
+    fn write(fs: &mut Xfs, inode: InodeId, blocks: Blocks) {
+        fs.enter(Instant::ZERO, 0, inode, Change::WriteBack(blocks));
+        fs.data_ended(inode, blocks);
+    }
+
+    #[test]
+    fn a_list_that_is_longer_than_a_buffer_is_stable_when_all_of_it_is() {
+        let mut fs = Xfs::new(XfsSettings::default());
+        for file in 0..200 {
+            fs.enter(Instant::ZERO, 0, InodeId(128 + file), Change::Create(NamedIn { dir: DIR, name: 8 }));
+        }
+        assert_eq!(fs.sync(Instant::ZERO, 7, InodeId(300), Syncing::All), Missing::Metadata);
+        let whole = sent(&mut fs);
+        assert_eq!(whole.len(), 1);
+        let (tag, by, what, sectors) = whole[0];
+        assert_eq!((by, what, sectors), (Agent::Worker, FsIo::Log, 64), "a whole buffer, and the rest waits for it");
+        fs.ended(at(10), tag);
+        let rest = sent(&mut fs);
+        assert_eq!((rest.len(), rest[0].1, rest[0].2), (1, Agent::Caller(7), FsIo::Log));
+        fs.ended(at(20), rest[0].0);
+        assert_eq!(fs.wish(), Some(FsWish::Done(7)));
+        assert_eq!(fs.sync(at(20), 7, InodeId(300), Syncing::All), Missing::Flush, "it is stable");
+    }
+
+    #[test]
+    fn what_is_in_the_log_goes_home_when_a_round_had_nothing_to_force() {
+        let mut fs = Xfs::new(XfsSettings::default());
+        fs.enter(Instant::ZERO, 0, InodeId(130), Change::Create(NamedIn { dir: DIR, name: 8 }));
+        let round = fs.next().expect("a round");
+        fs.elapse(round);
+        let log = sent(&mut fs);
+        assert_eq!((log.len(), log[0].1, log[0].2), (1, Agent::Worker, FsIo::Log));
+        fs.ended(round, log[0].0);
+        let next = fs.next().expect("another round");
+        assert_eq!(next, round + FORCES_EVERY);
+        fs.elapse(next);
+        let home: Vec<(FsIo, u32)> = sent(&mut fs).iter().map(|(_, _, what, sectors)| (*what, *sectors)).collect();
+        // What the group knows of its inodes, and a cluster of them.
+        assert_eq!(home, [1, 8, 8, 32].map(|sectors| (FsIo::Home, sectors)), "in the disk's order");
+        assert_eq!(fs.next(), None);
+    }
+
+    #[test]
+    fn behind_64_kib_an_append_finds_room_that_the_one_before_has_taken() {
+        let mut fs = Xfs::new(XfsSettings::default());
+        let file = InodeId(130);
+        fs.know(file, Known { extents: FileExtents::whole(16, 100), names: Vec::new() });
+        write(&mut fs, file, (16..17).into());
+        assert_eq!(fs.items.bytes(), 848 + 16 * 3, "AGF and two trees; written, and 31 blocks that are not");
+        fs.items.take();
+        write(&mut fs, file, (17..18).into());
+        assert_eq!(fs.items.bytes(), 320 + 16 * 3, "nothing but the inode");
+    }
 }
