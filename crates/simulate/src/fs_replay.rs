@@ -47,16 +47,39 @@ pub enum FsReplayError {
 /// If it cannot be read, or does what is not modelled.
 pub fn replay_file(path: &Path) -> Result<FsReplay, FsReplayError> {
     let recording = FsRecording::open(path)?;
-    let replay = replayed(&recording, false)?;
-    if replay.differences.is_empty() || replay.fs != "xfs" {
-        return Ok(replay);
+    let mut best = replayed(&recording, Before::default())?;
+    if best.fs != "xfs" {
+        return Ok(best);
     }
-    let other = replayed(&recording, true)?;
-    Ok(if other.differences.len() < replay.differences.len() { other } else { replay })
+    let names = if recording.events.len() < MANY { NAMES } else { 0 };
+    for nth in 1..2 * (1 + names) {
+        if best.differences.is_empty() {
+            break;
+        }
+        let other = replayed(&recording, Before { left_over: nth % 2 == 1, names: nth / 2 })?;
+        if other.differences.len() < best.differences.len() {
+            best = other;
+        }
+    }
+    Ok(best)
 }
 
-/// Replays it, with or without something left in xfs's list by the preparation.
-fn replayed(recording: &FsRecording, left_over: bool) -> Result<FsReplay, FsReplayError> {
-    let scene = scene::Scene::of(recording, left_over).map_err(FsReplayError::NotModelled)?;
+/// Events of a recording that is too long to be replayed many times.
+const MANY: usize = 5000;
+
+/// How many names more than a recording shows may be in its directories.
+const NAMES: u64 = 8;
+
+/// What the preparation left of an xfs, which a recording does not say; what agrees best was so.
+#[derive(Clone, Copy, Debug, Default)]
+struct Before {
+    /// An unlinked file's end is in the list.
+    left_over: bool,
+    /// As many files are in each directory beside those that are used.
+    names: u64,
+}
+
+fn replayed(recording: &FsRecording, before: Before) -> Result<FsReplay, FsReplayError> {
+    let scene = scene::Scene::of(recording, before).map_err(FsReplayError::NotModelled)?;
     Ok(replay::run(recording, scene))
 }

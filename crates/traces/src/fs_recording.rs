@@ -40,6 +40,9 @@ pub struct RecordedGeometry {
     /// ext4: inodes of a block group.
     #[serde(default)]
     pub inodes_per_group: u64,
+    /// xfs: the length of an allocation group \[blocks\].
+    #[serde(default)]
+    pub agsize: Option<u64>,
 }
 
 /// The header.
@@ -102,6 +105,11 @@ impl FsEvent {
     pub fn counts(&self, name: &str) -> Vec<(String, u64)> {
         let counts = self.fields.get(name).and_then(Value::as_object).into_iter().flatten();
         counts.filter_map(|(name, count)| Some((name.clone(), count.as_u64()?))).collect()
+    }
+
+    /// Whether a field is a list that has this text.
+    pub fn has(&self, name: &str, text: &str) -> bool {
+        self.fields.get(name).and_then(Value::as_array).is_some_and(|list| list.iter().any(|of| of == text))
     }
 
     /// A field that is text; empty if there is none.

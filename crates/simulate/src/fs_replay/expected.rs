@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use blksched::{Bio, Instant, Op, SubmitterId};
 use blksched_traces::fs_recording::{FsEvent, FsRecording};
 
+use super::scene::{FLUSHER, WORKER};
+
 /// What a request carries, as far as a recording shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Carries {
@@ -88,13 +90,11 @@ pub(super) fn requests(recording: &FsRecording, shape: Shape, who: impl Fn(&str)
             continue;
         }
         let body = flags.trim_start_matches('F');
-        let asked = Asked {
-            by: who(&event.task),
-            carries: shape.carries(sector, sectors, body.contains('M')),
-            sync: body.contains('S'),
-            barrier: flags.starts_with('F'),
-            sectors,
-        };
+        let carries = shape.carries(sector, sectors, body.contains('M'));
+        // Workers of one pool do the flusher's work and write a long list of xfs.
+        let by = who(&event.task);
+        let by = if (by, carries) == (FLUSHER, Carries::Log) { WORKER } else { by };
+        let asked = Asked { by, carries, sync: body.contains('S'), barrier: flags.starts_with('F'), sectors };
         let done = at(end(recording, nth, flags, (sector, sectors)));
         let last = lasts.get(event.task.as_str()).filter(|(_, end)| *end == sector).map(|(last, _)| *last);
         let row = last.filter(|&last| found[last].asked.is_like(&asked) && found[last].done > at(event.t));
@@ -141,6 +141,25 @@ fn end(recording: &FsRecording, nth: usize, how: &str, (sector, sectors): (u64, 
     let mut runs = next.take_while(|event| event.t < ended.t + 10_000_000);
     let runs = runs.find(|event| event.ev.starts_with("jbd2_run_stats"));
     let seals = recording.events[nth + 1..].iter().find(|event| event.ev == "bio" && event.task.starts_with("jbd2"));
+    // So does xfs's worker that has moved what a log write held.
+    let mut later = recording.events[nth + 1..].iter().skip_while(|event| event.t < ended.t);
+    let moves = later.next().is_some_and(|_| recording.header.fs == "xfs" && how == "WSM");
+    if moves && let Some(moved) = later.take(40).find(|event| event.ev == "xlog_iclog_callbacks_done") {
+        return moved.t;
+    }
+    // And a process that goes on to force the log.
+    let task = &recording.events[nth].task;
+    let own = recording.events[nth + 1..].iter().filter(|event| event.task == *task && event.t >= ended.t);
+    let mut own = own.take_while(|event| event.t < ended.t + 10_000_000 && event.ev != "bio");
+    if let Some(forces) = own.find(|event| event.ev == "xfs_log_force") {
+        // A worker takes the list, and some 30 us later has room for it in the buffer.
+        let until = forces.t + 10_000_000;
+        let later = recording.events[nth + 1..].iter().skip_while(|event| event.t < forces.t);
+        let mut later = later.take_while(|event| event.t < until && event.ev != "bio");
+        return later
+            .find(|event| event.ev == "xlog_iclog_get_space")
+            .map_or(forces.t, |pushes| forces.t.max(pushes.t - 30_000));
+    }
     match runs {
         Some(runs) if of_jbd2 && seals.is_none_or(|seals| seals.t > runs.t) => runs.t,
         _ => ended.t,

@@ -224,6 +224,17 @@ impl Replay<'_> {
         of_flusher && recorded.is_like(ours) && ours.sectors < recorded.sectors
     }
 
+    /// Whether another of the processes that wait for this write of xfs's log has sent it: who wakes first is a race.
+    fn is_by_another(&self, recorded: &Asked, ours: &Asked) -> bool {
+        let syncs = |by: SubmitterId| {
+            let call = self.busy.get(&by).map(|nth| &self.calls[*nth]);
+            call.is_some_and(|call| matches!(call.made, Made::Sync | Made::SyncData))
+        };
+        let by_process = recorded.by.0 >= FIRST_PROCESS && ours.by.0 >= FIRST_PROCESS;
+        let same = Asked { by: ours.by, ..*recorded } == *ours;
+        self.found.fs == "xfs" && ours.carries == Carries::Log && by_process && same && syncs(recorded.by)
+    }
+
     /// How many recorded requests that lie side by side are together this one, and when the last is done: a process
     /// that sleeps for a request slot submits what it has in parts.
     fn parts(&self, ours: &Asked) -> Option<(usize, Instant)> {
@@ -266,7 +277,9 @@ impl Replay<'_> {
             return recorded.done.max(self.now);
         }
         self.came += 1;
-        if recorded.asked == ours {
+        let of_sync = Asked { sync: true, ..ours };
+        let is_late = recorded.at > self.now + Self::RACE && ours.by == FLUSHER && recorded.asked == of_sync;
+        if recorded.asked == ours || is_late || self.is_by_another(&recorded.asked, &ours) {
             self.found.events += 1;
         } else {
             let what =

@@ -1,6 +1,6 @@
 //! What was there when a recording began: the file system, its files, and the calls made on them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use blksched::{Span, SubmitterId};
 use blksched_traces::fs_recording::{FsEvent, FsRecording};
@@ -11,11 +11,14 @@ use blksched_workloads::host::fs::{
 };
 use blksched_workloads::host::{RangeSync, SyncAll};
 
+use super::Before;
 use super::expected::Shape;
 
 mod numbered;
+mod unseen;
 
-use numbered::{Numbered, Unfolded, unfold};
+use numbered::{Numbered, Unfolded, XFS_OWN, unfold};
+use unseen::{cut, locked, placed_by_xfs, reads};
 
 /// The submitters of the kernel.
 pub(super) const FLUSHER: SubmitterId = SubmitterId(1);
@@ -75,25 +78,36 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    /// `left_over`: whether the preparation left something in xfs's list, which a recording does not say.
-    pub fn of(recording: &FsRecording, left_over: bool) -> Result<Scene, String> {
+    /// `before`: what the preparation left.
+    pub fn of(recording: &FsRecording, before: Before) -> Result<Scene, String> {
         let header = &recording.header;
         if !recording.events.iter().any(|event| event.ev == "bio") {
             return Err("no bios are in it".to_owned());
         }
         let tells = |event: &FsEvent| event.ev.starts_with("ext4_") && event.number("ino").is_some();
         // Where no event names an inode, they are the first that mkfs leaves; otherwise made-up ones are no others'.
-        let first = if recording.events.iter().any(tells) { 1_000_000 } else { 11 };
-        let mut names = Names { numbered: Numbered::of(recording), first, ..Names::default() };
+        let seen = || recording.events.iter().filter_map(|event| event.number("ino"));
+        let first = match () {
+            () if header.fs == "xfs" => seen().max().unwrap_or(XFS_OWN),
+            () if recording.events.iter().any(tells) => 1_000_000,
+            () => 11,
+        };
+        let root = if header.fs == "xfs" { 128 } else { 2 };
+        let mut names = Names { numbered: Numbered::of(recording), first, root, ..Names::default() };
         let mut tasks = BTreeMap::new();
         let calls = calls(recording, &mut names, &mut tasks)?;
-        let files = files(recording, &calls);
+        let mut files = files(recording, &calls);
+        for (dir, mut held) in names.before {
+            let more = held.first().copied().unwrap_or(0);
+            held.extend((0..before.names).map(|_| more));
+            files.entry(dir).or_default().names = held;
+        }
         let phase = phase(recording, &calls);
         let cache = header.disk.write_cache == "write back";
         let longest = header.disk.max_sectors_kb / 4;
         let (fs, log) = match header.fs.as_str() {
             "ext4" => ext4(recording, phase, longest)?,
-            "xfs" => xfs(recording, phase, left_over)?,
+            "xfs" => xfs(recording, phase, before.left_over)?,
             other => return Err(format!("a recording of {other}")),
         };
         let max_sectors = u32::try_from(header.disk.max_sectors_kb * 2).unwrap_or(256);
@@ -155,7 +169,8 @@ fn xfs(recording: &FsRecording, phase: TickPhase, left_over: bool) -> Result<(Fi
     if header.mount_asked.contains("logbsize=256k") {
         settings.iclog_bytes = 256 << 10;
     }
-    let fs = Xfs::new(settings).with_phase(phase);
+    settings.inodes_per_group = header.geometry.agsize.unwrap_or(65_536) * 8;
+    let fs = Xfs::new(settings).with_phase(phase).with_places(placed_by_xfs(recording));
     let fs = if left_over { fs.with_left_over() } else { fs };
     Ok((FileSystem::Xfs(Box::new(fs)), log))
 }
@@ -228,6 +243,12 @@ struct Names {
     numbered: Option<Numbered>,
     /// What made-up numbers begin behind.
     first: u64,
+    /// The inode of the file system's own directory.
+    root: u64,
+    /// Names that were used.
+    used: BTreeSet<String>,
+    /// What was in each directory before: the lengths of the names that are used before they are made.
+    before: BTreeMap<InodeId, Vec<u64>>,
 }
 
 impl Names {
@@ -254,9 +275,18 @@ impl Names {
         }
     }
 
+    /// A call uses this name.
+    fn uses(&mut self, name: &str, makes: bool) {
+        if self.used.insert(name.to_owned()) && !makes && !name.is_empty() {
+            let dir = self.dir(name, None);
+            let length = name.rsplit('/').next().unwrap_or("").len() as u64;
+            self.before.entry(dir).or_default().push(length);
+        }
+    }
+
     fn dir(&mut self, name: &str, seen: Option<u64>) -> InodeId {
         let dir = name.rsplit_once('/').map_or("", |(dir, _)| dir);
-        let seen = seen.or_else(|| (dir.is_empty() && !self.known.contains_key("")).then_some(2));
+        let seen = seen.or_else(|| (dir.is_empty() && !self.known.contains_key("")).then_some(self.root));
         self.of(dir, seen)
     }
 }
@@ -278,6 +308,9 @@ fn calls(
         if event.ev == "calls" {
             unfold(recording, nth, &mut Unfolded { names, tasks, made: &mut found })?;
             continue;
+        }
+        if let Some(call) = cut(recording, nth, &found) {
+            found.push(call);
         }
         let unseen = event.ev == "ext4_allocate_inode" && !in_call(&events[..nth], &event.task);
         if event.ev != "call" && !unseen || event.text("op") == "read" {
@@ -301,6 +334,11 @@ fn calls(
         let is_new = event.text("op") == "fallocate" && recording.header.fs == "xfs";
         let of_file = |other: &FsEvent| other.ev == "call" && other.text("file") == event.text("file");
         let is_new = is_new && !events[..nth].iter().any(of_file);
+        let makes =
+            is_new || matches!(event.text("op"), "mkdir" | "symlink") || event.text("flags").contains("O_CREAT");
+        if recording.header.fs == "xfs" {
+            names.uses(event.text("file"), makes);
+        }
         let (inode, made) = made(event, &own, mark, seen, names)?;
         // The reads of a page fault are not replayed.
         let end = end.filter(|_| event.text("op") != "store").map_or(u64::MAX, |end| end.t);
@@ -310,8 +348,10 @@ fn calls(
             found.push(Called { line: nth + 2, start: event.t, end: u64::MAX, by, op, inode, made });
         }
         let op = event.text("op").to_owned();
-        found.push(Called { line: nth + 2, start: event.t, end, by, op, inode, made });
+        let start = (event.t + reads(&events[nth + 1..], event)).max(locked(recording, nth, &marks));
+        found.push(Called { line: nth + 2, start, end, by, op, inode, made });
     }
+    found.sort_by_key(|call| call.start);
     Ok(found)
 }
 
@@ -410,7 +450,10 @@ fn made(
         "open" if event.text("flags").contains("O_CREAT") => {
             let dir = names.dir(file, find("ext4_allocate_inode", "dir"));
             names.known.remove(file);
-            let inode = names.of(file, find("ext4_allocate_inode", "ino").or(later));
+            // A new inode of xfs is the last that becomes part of the list.
+            let pinned = own.iter().rev().find(|other| other.ev == "xfs_inode_pin");
+            let pinned = pinned.and_then(|other| other.number("ino")).filter(|ino| *ino != dir.0);
+            let inode = names.of(file, find("ext4_allocate_inode", "ino").or(later).or(pinned));
             (inode, Made::Change(Change::Create(NamedIn { dir, name })))
         }
         "ftruncate" => (names.of(file, None), Made::Change(Change::Truncate(bytes.1.div_ceil(4096)))),
@@ -448,7 +491,13 @@ fn rename(event: &FsEvent, own: &[&FsEvent], names: &mut Names) -> (InodeId, Mad
     let (from, to) = (event.text("file"), event.text("to"));
     let dir = names.dir(from, None);
     let evicted = own.iter().find(|other| other.ev == "ext4_evict_inode").and_then(|other| other.number("ino"));
-    let over = names.known.remove(to).map(|known| evicted.map_or(known, InodeId)).or(evicted.map(InodeId));
+    let replaces = own.iter().any(|other| other.ev == "xfs_inodegc_queue");
+    if replaces {
+        names.uses(to, false);
+    }
+    names.used.insert(to.to_owned());
+    let known = names.known.remove(to).or_else(|| replaces.then(|| names.of(to, None)));
+    let over = known.map(|known| evicted.map_or(known, InodeId)).or(evicted.map(InodeId));
     let seen = own.iter().filter(|other| other.ev == "ext4_mark_inode_dirty").filter_map(|other| other.number("ino"));
     let seen = seen.map(InodeId).find(|inode| *inode != dir && Some(*inode) != over);
     let inode = names.of(from, seen.map(|inode| inode.0));
@@ -465,8 +514,11 @@ fn files(recording: &FsRecording, calls: &[Called]) -> BTreeMap<InodeId, Known> 
     for call in calls {
         firsts.entry(call.inode).or_insert(call);
     }
-    let created =
-        |inode: InodeId| firsts.get(&inode).is_some_and(|call| matches!(call.made, Made::Change(Change::Create(_))));
+    let created = |inode: InodeId| {
+        firsts.get(&inode).is_some_and(|call| {
+            matches!(call.made, Made::Change(Change::Create(_) | Change::MakeDirectory(_) | Change::Symlink(_)))
+        })
+    };
     let mut files = BTreeMap::new();
     for call in calls {
         if let Made::Change(Change::Rename { over: Some(over), .. }) = call.made {

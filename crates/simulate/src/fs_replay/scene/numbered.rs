@@ -12,6 +12,8 @@ use super::{Called, FIRST_PROCESS, Made, Names};
 #[derive(Clone, Copy)]
 pub(super) struct Numbered {
     dirs: u64,
+    /// Inodes of an allocation group of xfs, over which the directories rotate.
+    per_group: Option<u64>,
     /// Directories whose inodes are in ext4's first block group.
     in_first: u64,
     /// The block groups.
@@ -32,11 +34,15 @@ impl Numbered {
         let reads = recording.events.iter().position(|event| event.ev == "bio" && event.text("flags") == "RM");
         let call = reads.and_then(|at| recording.events[..at].iter().rev().find(|event| event.ev == "call"));
         let number: Option<u64> = call.and_then(|call| call.text("file").rsplit_once("/m")?.1.parse().ok());
+        let per_group = header.geometry.agsize.map(|blocks| blocks * 8);
         let told = number.and_then(|number| (Numbered::GROUP - Numbered::OWN).checked_sub(number));
-        Some(Numbered { dirs, in_first: told.unwrap_or(dirs.div_ceil(groups)).min(dirs), groups })
+        Some(Numbered { dirs, per_group, in_first: told.unwrap_or(dirs.div_ceil(groups)).min(dirs), groups })
     }
 
     pub fn dir(&self, number: u64) -> InodeId {
+        if let Some(group) = self.per_group {
+            return InodeId(number % XFS_GROUPS * group + XFS_OWN + number / XFS_GROUPS);
+        }
         match number.checked_sub(self.in_first) {
             None => InodeId(Numbered::OWN + number + 1),
             Some(other) => InodeId((1 + other % (self.groups - 1)) * Numbered::GROUP + other / (self.groups - 1) + 1),
@@ -45,6 +51,12 @@ impl Numbered {
 
     /// Files take the first free ones, as in other recordings.
     pub fn file(&self, mut number: u64) -> Option<InodeId> {
+        if let Some(group) = self.per_group {
+            // In its directory's group, one behind the other.
+            let dir = number % self.dirs;
+            let behind = XFS_OWN + self.dirs.div_ceil(XFS_GROUPS);
+            return Some(InodeId(dir % XFS_GROUPS * group + behind + number / XFS_GROUPS));
+        }
         for group in 0..self.groups {
             let others = (self.dirs - self.in_first + self.groups - 1).saturating_sub(group) / (self.groups - 1);
             let taken = if group == 0 { Numbered::OWN + self.in_first } else { others };
@@ -56,6 +68,10 @@ impl Numbered {
         None
     }
 }
+
+/// Allocation groups that mkfs makes, and the first inode that it leaves in one.
+const XFS_GROUPS: u64 = 4;
+pub(super) const XFS_OWN: u64 = 131;
 
 /// What becomes of folded calls.
 pub(super) struct Unfolded<'a> {
