@@ -19,7 +19,7 @@ pub(crate) fn file_system(
     max_sectors: u32,
     seed: u64,
 ) -> Option<FileSystem> {
-    let phase = TickPhase(Span::from_ns(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % TickPhase::TICK.as_ns()));
+    let phase = TickPhase::at(Span::from_ns(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) % TickPhase::TICK.as_ns()));
     let said = mount.options;
     match mount.kind {
         FsKind::None => None,

@@ -1,7 +1,7 @@
 //! The replay itself: calls, requests and ends in the order of time.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, VecDeque};
 
 use blksched::{Bio, Durability, GroupId, Instant, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_traces::fs_recording::FsRecording;
@@ -44,6 +44,8 @@ struct Replay<'r> {
     queued: BTreeMap<SubmitterId, VecDeque<usize>>,
     busy: BTreeMap<SubmitterId, usize>,
     tolerance: Span,
+    /// Cuts in files, by the place of the file in our memory, and the block.
+    cuts: BTreeSet<(u64, u64)>,
     found: FsReplay,
 }
 
@@ -58,7 +60,7 @@ struct Run {
 
 pub(super) fn run(recording: &FsRecording, scene: Scene) -> FsReplay {
     let expected = requests(recording, scene.shape, |task| scene.who(task));
-    let Scene { fs, shape, calls, files, max_sectors, .. } = scene;
+    let Scene { fs, shape, calls, files, max_sectors, cuts, .. } = scene;
     let header = &recording.header;
     // The recorded processes ran in real time, so that a call itself took next to no time.
     let knobs = HostKnobs {
@@ -87,6 +89,7 @@ pub(super) fn run(recording: &FsRecording, scene: Scene) -> FsReplay {
         queued: BTreeMap::new(),
         busy: BTreeMap::new(),
         tolerance: Span::from_ns(header.disk.write_ns / 4),
+        cuts: cuts.into_iter().map(|(inode, block)| (place(inode).0 / (LONGEST * 8), block)).collect(),
         found,
     };
     replay.run();
@@ -177,7 +180,8 @@ impl Replay<'_> {
     /// Bios in a row are one request, and are compared with the next recorded one.
     fn submitted(&mut self, bios: Vec<(Bio, bool)>) {
         let mut runs: Vec<Run> = Vec::new();
-        for (bio, own) in bios {
+        let pieces = |(bio, own): (Bio, bool)| self.pieces(bio).into_iter().map(move |piece| (piece, own));
+        for (bio, own) in bios.into_iter().flat_map(pieces).collect::<Vec<_>>() {
             let asked = self.shape.ours(&bio);
             let end = bio.start.0 + u64::from(bio.sectors);
             if asked.sectors == 0 && !self.shape.cache {
@@ -187,7 +191,7 @@ impl Replay<'_> {
                 continue;
             }
             match runs.last_mut() {
-                Some(last) if last.end == bio.start.0 && last.asked.is_like(&asked) => {
+                Some(last) if last.end == bio.start.0 && last.asked.is_like(&asked) && !self.is_cut(bio.start) => {
                     last.asked.sectors += asked.sectors;
                     last.end = end;
                     last.tags.push((bio.tag, own));
@@ -195,13 +199,37 @@ impl Replay<'_> {
                 _ => runs.push(Run { asked, end, tags: vec![(bio.tag, own)] }),
             }
         }
+        let mut ends: BTreeMap<(Tag, bool), Instant> = BTreeMap::new();
+        let mut order = Vec::new();
         for Run { asked, tags, .. } in runs {
             let done = self.compare(asked);
-            for (tag, own) in tags {
-                self.order += 1;
-                self.ends.push(Reverse((done, self.order, tag, own)));
+            for of in tags {
+                let end = ends.entry(of).or_insert_with(|| {
+                    order.push(of);
+                    done
+                });
+                *end = done.max(*end);
             }
         }
+        for of in order {
+            self.order += 1;
+            self.ends.push(Reverse((ends[&of], self.order, of.0, of.1)));
+        }
+    }
+
+    /// Whether what lies here is a block of a file that did not lie behind the block before it.
+    fn is_cut(&self, at: Sector) -> bool {
+        self.cuts.contains(&(at.0 / (LONGEST * 8), at.0 % (LONGEST * 8) / 8))
+    }
+
+    /// The parts of a bio that lay apart in the recording.
+    fn pieces(&self, bio: Bio) -> Vec<Bio> {
+        let end = bio.start.0 + u64::from(bio.sectors);
+        let inner = (bio.start.0 + 8..end).step_by(8).filter(|at| self.is_cut(Sector(*at)));
+        let starts: Vec<u64> = core::iter::once(bio.start.0).chain(inner).collect();
+        let ends = starts.iter().skip(1).copied().chain([end]);
+        let piece = |(start, end): (&u64, u64)| Bio { start: Sector(*start), sectors: (end - start) as u32, ..bio };
+        starts.iter().zip(ends).map(piece).collect()
     }
 
     /// Requests that two tasks submitted within this time are a race, whose outcome is the recording's.

@@ -14,9 +14,11 @@ use blksched_workloads::host::{RangeSync, SyncAll};
 use super::Before;
 use super::expected::Shape;
 
+mod clock;
 mod numbered;
 mod unseen;
 
+use clock::{seconds, ticks};
 use numbered::{Numbered, Unfolded, XFS_OWN, unfold};
 use unseen::{cut, locked, placed_by_xfs, reads};
 
@@ -75,6 +77,8 @@ pub(super) struct Scene {
     pub files: BTreeMap<InodeId, Known>,
     pub tasks: BTreeMap<String, SubmitterId>,
     pub max_sectors: u32,
+    /// Blocks of files that do not lie behind the one before them.
+    pub cuts: BTreeSet<(InodeId, u64)>,
 }
 
 impl Scene {
@@ -102,7 +106,7 @@ impl Scene {
             held.extend((0..before.names).map(|_| more));
             files.entry(dir).or_default().names = held;
         }
-        let phase = phase(recording, &calls);
+        let phase = ticks(recording, &calls);
         let cache = header.disk.write_cache == "write back";
         let longest = header.disk.max_sectors_kb / 4;
         let (fs, log) = match header.fs.as_str() {
@@ -111,7 +115,8 @@ impl Scene {
             other => return Err(format!("a recording of {other}")),
         };
         let max_sectors = u32::try_from(header.disk.max_sectors_kb * 2).unwrap_or(256);
-        Ok(Scene { fs, shape: Shape { log, cache }, calls, files, tasks, max_sectors })
+        let cuts = cuts(recording);
+        Ok(Scene { fs, shape: Shape { log, cache }, calls, files, tasks, max_sectors, cuts })
     }
 
     /// The submitter of a task by its name.
@@ -175,32 +180,22 @@ fn xfs(recording: &FsRecording, phase: TickPhase, left_over: bool) -> Result<(Fi
     Ok((FileSystem::Xfs(Box::new(fs)), log))
 }
 
-/// When the kernel's whole seconds begin: the transaction that ran longest committed at one, unless none was old.
-fn seconds(recording: &FsRecording) -> Span {
-    let events = &recording.events;
-    let runs = events.iter().filter(|event| event.ev == "jbd2_run_stats");
-    let longest = runs.max_by_key(|event| event.number("running"));
-    let begins = longest.filter(|event| event.number("running") > Some(1100)).and_then(|run| {
-        let mine =
-            |event: &&FsEvent| event.ev == "jbd2_start_commit" && event.number("transaction") == run.number("tid");
-        events.iter().find(mine)
-    });
-    begins.map_or(Span::ZERO, |begins| Span::from_ns(begins.t % 1_000_000_000))
-}
-
 /// How long jbd2 took to send each commit block after the end of the log.
 fn delays(recording: &FsRecording, (first, length): (u64, u64)) -> VecDeque<Span> {
     let mut delays = VecDeque::new();
     let (mut last_end, mut last_bio) = (None, None);
     for event in &recording.events {
         let sector = event.number("sector").unwrap_or(0);
-        if !(first + 8..first + length).contains(&sector) {
+        let of_jbd2 = event.ev == "bio" && event.task.starts_with("jbd2");
+        // With `journal_async_commit` an empty flush ends a commit.
+        let is_flush = of_jbd2 && event.number("sectors") == Some(0);
+        if !is_flush && !(first + 8..first + length).contains(&sector) {
             continue;
         }
         if event.ev == "complete" && event.number("sectors") != Some(0) {
             last_end = Some(event.t);
         }
-        if event.ev == "bio" && event.task.starts_with("jbd2") && event.number("sectors") != Some(0) {
+        if of_jbd2 {
             // The first bio behind the end of one that came in the same commit.
             if let (Some(end), Some(true)) = (last_end.take(), last_bio) {
                 delays.push_back(Span::from_ns(event.t.saturating_sub(end)));
@@ -222,6 +217,17 @@ fn placed(recording: &FsRecording) -> BTreeMap<(InodeId, u64), (u64, u64)> {
         Some(((InodeId(ino?), block?), (place?, count?)))
     };
     allocations.filter_map(place).collect()
+}
+
+/// New blocks whose place is not right behind the one of the block before.
+fn cuts(recording: &FsRecording) -> BTreeSet<(InodeId, u64)> {
+    let allocations = recording.events.iter().filter(|event| event.ev == "ext4_allocate_blocks" && !is_leaf(event));
+    let cut = |event: &FsEvent| {
+        let [ino, block, place, left, at] = ["ino", "lblk", "block", "lleft", "pleft"].map(|name| event.number(name));
+        let is_behind = left? + 1 == block? && at? + 1 == place?;
+        (!is_behind).then_some((InodeId(ino?), block?))
+    };
+    allocations.filter_map(cut).collect()
 }
 
 /// Whether an allocation was for a block of extents.
@@ -365,12 +371,14 @@ fn in_call(events: &[FsEvent], task: &str) -> bool {
 fn later_inode(events: &[FsEvent], call: &FsEvent) -> Option<u64> {
     let name = call.text("file");
     let mut calls = events.iter().enumerate().skip(1).take(400);
-    let same = calls.find(|(_, event)| {
-        event.ev == "call" && event.text("file") == name && matches!(event.text("op"), "write" | "fsync" | "fdatasync")
-    });
-    let (nth, same) = same?;
-    let own = events[nth + 1..].iter().take_while(|other| !(other.task == same.task && other.ev == "return"));
-    inode_in(own.filter(|other| other.task == same.task))
+    calls.find_map(|(nth, event)| {
+        let is_same = event.ev == "call" && event.text("file") == name;
+        if !is_same || !matches!(event.text("op"), "write" | "fsync" | "fdatasync") {
+            return None;
+        }
+        let own = events[nth + 1..].iter().take_while(|other| !(other.task == event.task && other.ev == "return"));
+        inode_in(own.filter(|other| other.task == event.task))
+    })
 }
 
 /// Inodes of files that exist from the beginning: what the first call on each name shows.
@@ -578,32 +586,4 @@ fn blocks_of(recording: &FsRecording, inode: InodeId) -> FileExtents {
         Some(size) => FileExtents::whole(size / 4096, 100),
         None => FileExtents::whole(LONGEST, 100),
     }
-}
-
-/// The phase of the clock with which most writes change their file's times exactly if they did.
-fn phase(recording: &FsRecording, calls: &[Called]) -> TickPhase {
-    let writes = calls.iter().filter(|call| matches!(call.made, Made::Write { .. }));
-    let touched = |call: &&Called| {
-        let event = &recording.events[call.line - 2];
-        let own = recording.events[call.line - 1..].iter().take_while(|other| other.t <= call.end);
-        let own = own.filter(|other| other.task == event.task);
-        own.into_iter().any(|other| {
-            other.ev == "xfs_update_time" || other.ev == "jbd2_handle_start" && other.number("type") == Some(1)
-        })
-    };
-    let writes: Vec<(InodeId, u64, bool)> = writes.map(|call| (call.inode, call.start, touched(&call))).collect();
-    let score = |phase: &u64| {
-        let tick = |ns: u64| (ns + 4_000_000 - phase * 100_000) / 4_000_000;
-        let mut last = BTreeMap::new();
-        let agrees = |(inode, at, touched): &&(InodeId, u64, bool)| {
-            (last.insert(*inode, tick(*at)) != Some(tick(*at))) == *touched
-        };
-        let mut agrees = agrees;
-        writes.iter().filter(|write| agrees(write)).count()
-    };
-    // Among equals the middle one.
-    let scores: Vec<usize> = (0..40).map(|phase| score(&phase)).collect();
-    let best = scores.iter().copied().max().unwrap_or(0);
-    let good: Vec<u64> = (0..40).filter(|phase| scores[*phase as usize] == best).collect();
-    TickPhase(Span::from_us(100 * good[good.len() / 2]))
 }

@@ -69,7 +69,7 @@ struct Rig {
 impl Rig {
     fn new(tested: Tested, seed: u64) -> Rig {
         let sectors = 1 << 21;
-        let phase = TickPhase(Span::ZERO);
+        let phase = TickPhase::at(Span::ZERO);
         let geometry = Ext4Geometry::of(sectors);
         let (journal_start, _) = geometry.journal();
         // A journal so short that it wraps and is checkpointed.

@@ -216,10 +216,11 @@ impl Ext4 {
         self.go_on(now, task)
     }
 
-    /// Without a journal nothing has to be waited for.
+    /// Without a journal nothing has to be waited for, and there is no list of orphans in the superblock: after a crash
+    /// all inodes are looked at.
     fn change_at_once(&mut self, now: Instant, handle: Handle) {
         let Some(bare) = &mut self.bare else { return };
-        bare.change(now, handle.blocks);
+        bare.change(now, handle.blocks.into_iter().filter(|block| *block != MetaBlock::Super));
         handle.freed.into_iter().for_each(|block| bare.forget(block));
         for (inode, matters) in handle.inodes {
             let inode = self.inodes.entry(inode).or_default();

@@ -4,7 +4,7 @@
 //! block or a woken process's next data are sent first is a race; the loser waits for one more trip. Measured: data
 //! first in 9 of 20, 10 of 15 and 10 of 14 cases with 2, 4 and 8 processes.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use blksched::{Instant, Span};
 
@@ -51,19 +51,67 @@ impl JournalRace {
 /// The clock of inodes' times: it moves with the kernel's tick.
 ///
 /// **Rule** a write opens a handle only if the file's time changes, and time has the resolution of the tick: 4 ms at
-/// HZ 250. A second write within one tick dirties no metadata and so never waits.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TickPhase(
-    /// When the first tick is, after the beginning.
-    pub Span,
-);
+/// HZ 250. A second write within one tick dirties no metadata and so never waits. A tick whose interrupt is served late
+/// begins late; the next one does not.
+#[derive(Clone, Debug, Default)]
+pub struct TickPhase {
+    first: Span,
+    /// By the tick's number, how much later it begins than its time is.
+    late: BTreeMap<u64, Span>,
+}
 
 impl TickPhase {
     /// The length of a tick.
     pub const TICK: Span = Span::from_ms(4);
 
+    /// The clock whose first tick begins this long after the beginning.
+    pub fn at(first: Span) -> TickPhase {
+        TickPhase { first, late: BTreeMap::new() }
+    }
+
+    /// The tick of this moment begins only with it, if it would have begun before.
+    #[must_use]
+    pub fn with_late(mut self, moment: Instant) -> TickPhase {
+        let (tick, since) = self.nominal(moment);
+        let late = self.late.entry(tick).or_default();
+        *late = since.max(*late);
+        self
+    }
+
+    /// The number of the tick that should have begun last, and how long ago.
+    fn nominal(&self, now: Instant) -> (u64, Span) {
+        let since = now.as_ns() + TickPhase::TICK.as_ns() - self.first.as_ns();
+        (since / TickPhase::TICK.as_ns(), Span::from_ns(since % TickPhase::TICK.as_ns()))
+    }
+
+    /// How long ago the tick of this moment should have begun.
+    pub fn since(&self, now: Instant) -> Span {
+        self.nominal(now).1
+    }
+
+    /// Whether no tick begins between two moments.
+    pub fn is_same_tick(&self, one: Instant, other: Instant) -> bool {
+        self.tick(one) == self.tick(other)
+    }
+
     /// The tick at this moment.
-    pub(super) fn tick(self, now: Instant) -> u64 {
-        (now.since(Instant::ZERO).as_ns() + TickPhase::TICK.as_ns() - self.0.as_ns()) / TickPhase::TICK.as_ns()
+    pub(super) fn tick(&self, now: Instant) -> u64 {
+        let (tick, since) = self.nominal(now);
+        let is_late = self.late.get(&tick).is_some_and(|late| since < *late);
+        tick.saturating_sub(u64::from(is_late))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tick_that_is_served_late_begins_late_and_the_next_one_does_not() {
+        let at = |us: u64| Instant::from_ns(us * 1000);
+        let clock = TickPhase::at(Span::from_us(1500));
+        assert_eq!([1499, 1500, 5499, 5500, 9500].map(|us| clock.tick(at(us))), [0, 1, 1, 2, 3]);
+        let late = clock.with_late(at(5700));
+        assert_eq!([1499, 1500, 5500, 5699, 5700, 9500].map(|us| late.tick(at(us))), [0, 1, 1, 1, 2, 3]);
     }
 }
