@@ -60,7 +60,7 @@ struct Run {
 
 pub(super) fn run(recording: &FsRecording, scene: Scene) -> FsReplay {
     let expected = requests(recording, scene.shape, |task| scene.who(task));
-    let Scene { fs, shape, calls, files, max_sectors, cuts, .. } = scene;
+    let Scene { fs, shape, calls, files, max_sectors, cuts, first_look, .. } = scene;
     let header = &recording.header;
     // The recorded processes ran in real time, so that a call itself took next to no time.
     let knobs = HostKnobs {
@@ -73,6 +73,9 @@ pub(super) fn run(recording: &FsRecording, scene: Scene) -> FsReplay {
     };
     let write_back = WriteBack::Balances { ticks: Ticks::per_second(header.hz), processors: PROCESSORS };
     let mut host = Host::new(knobs, write_back, FLUSHER, max_sectors).with_file_system(fs, JOURNAL, WORKER);
+    if let Some(at) = first_look {
+        host = host.with_dirty_metadata(at);
+    }
     for (inode, known) in files {
         host.add_file(pages_of(place(inode), LONGEST * 8), inode, known);
     }

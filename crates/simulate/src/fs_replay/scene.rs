@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use blksched::{Span, SubmitterId};
+use blksched::{Instant, Span, SubmitterId};
 use blksched_traces::fs_recording::{FsEvent, FsRecording};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
@@ -18,7 +18,7 @@ mod clock;
 mod numbered;
 mod unseen;
 
-use clock::{seconds, ticks};
+use clock::{first_look, jiffies, ticks};
 use numbered::{Numbered, Unfolded, XFS_OWN, unfold};
 use unseen::{cut, locked, placed_by_xfs, reads};
 
@@ -79,6 +79,8 @@ pub(super) struct Scene {
     pub max_sectors: u32,
     /// Blocks of files that do not lie behind the one before them.
     pub cuts: BTreeSet<(InodeId, u64)>,
+    /// The flusher's first look for what is old.
+    pub first_look: Option<Instant>,
 }
 
 impl Scene {
@@ -115,8 +117,8 @@ impl Scene {
             other => return Err(format!("a recording of {other}")),
         };
         let max_sectors = u32::try_from(header.disk.max_sectors_kb * 2).unwrap_or(256);
-        let cuts = cuts(recording);
-        Ok(Scene { fs, shape: Shape { log, cache }, calls, files, tasks, max_sectors, cuts })
+        let (cuts, first_look) = (cuts(recording), first_look(recording));
+        Ok(Scene { fs, shape: Shape { log, cache }, calls, files, tasks, max_sectors, cuts, first_look })
     }
 
     /// The submitter of a task by its name.
@@ -163,7 +165,7 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
     let geometry = Ext4Geometry { sectors: header.disk.size / 512, inodes_per_group };
     let places = Places::new().recorded(placed(recording), leaf_group(recording));
     let race = JournalRace::Recorded(delays(recording, journal));
-    let fs = Ext4::new(settings, geometry, longest).with(race, phase, places).with_seconds_from(seconds(recording));
+    let fs = Ext4::new(settings, geometry, longest).with(race, phase, places).with_jiffies(jiffies(recording));
     Ok((FileSystem::Ext4(Box::new(fs)), journal))
 }
 
@@ -185,6 +187,10 @@ fn delays(recording: &FsRecording, (first, length): (u64, u64)) -> VecDeque<Span
     let mut delays = VecDeque::new();
     let (mut last_end, mut last_bio) = (None, None);
     for event in &recording.events {
+        if event.ev == "jbd2_end_commit" {
+            // Of a transaction without blocks there was no log.
+            (last_end, last_bio) = (None, None);
+        }
         let sector = event.number("sector").unwrap_or(0);
         let of_jbd2 = event.ev == "bio" && event.task.starts_with("jbd2");
         // With `journal_async_commit` an empty flush ends a commit.

@@ -53,6 +53,8 @@ pub(super) struct StoppingMemory {
     pub pool: DirtyPool<OpId>,
     pub files: DirtyFiles,
     pub flusher: Flusher,
+    /// Since when metadata of the file system is dirty.
+    pub metadata: Option<Instant>,
 }
 
 /// Since 3.1.
@@ -111,6 +113,7 @@ impl DirtyMemory {
                 pool: DirtyPool::new(knobs.dirty_limits()),
                 files: DirtyFiles::default(),
                 flusher: Flusher::new(knobs.flusher_requests, knobs.flusher_batch),
+                metadata: None,
             }),
             WriteBack::Balances { ticks, processors } => {
                 DirtyMemory::Balanced(BalancedMemory::new(knobs, ticks, processors))
@@ -149,6 +152,22 @@ impl DirtyMemory {
         match self {
             DirtyMemory::Stopping(memory) => memory.files.note(now, file),
             DirtyMemory::Balanced(memory) => memory.flusher_of(file.start).queue.note(now, file, dirty),
+        }
+    }
+
+    /// Metadata of the first device's file system became dirty.
+    pub fn note_metadata(&mut self, now: Instant) {
+        match self {
+            DirtyMemory::Stopping(memory) => _ = memory.metadata.get_or_insert(now),
+            DirtyMemory::Balanced(memory) => memory.flusher(0).queue.note_metadata(now),
+        }
+    }
+
+    /// Whether any may be dirty.
+    pub fn has_metadata(&self) -> bool {
+        match self {
+            DirtyMemory::Stopping(memory) => memory.metadata.is_some(),
+            DirtyMemory::Balanced(memory) => memory.flushers[0].queue.has_metadata(),
         }
     }
 

@@ -491,12 +491,29 @@ impl Host {
         let cut = self.filing.as_mut().map(|filing| filing.io_ends.take_cut()).unwrap_or_default();
         if let Some(filing) = &mut self.filing {
             filing.obeys = false;
+            if filing.fs.take_dirtied() {
+                self.metadata_is_dirty(now);
+            }
         }
         cut.into_iter().for_each(|number| self.end_io(now, number));
         // What went home in another way is dirty no more.
         if has_room {
             self.memory.wake().into_iter().for_each(|waiter| self.go_on(now, waiter));
         }
+    }
+
+    /// Metadata is dirty at its home since then: the flusher writes it among the files.
+    fn metadata_is_dirty(&mut self, since: Instant) {
+        self.memory.note_metadata(since);
+        self.set_age_check(since);
+    }
+
+    /// The same, where metadata was dirty before the beginning; the flusher first looks for what is old at this time.
+    #[must_use]
+    pub fn with_dirty_metadata(mut self, first_look: Instant) -> Host {
+        self.memory.note_metadata(Instant::ZERO);
+        self.timers.set_age_check(Some(first_look));
+        self
     }
 
     /// `unlink`: drops what need not be written, and removes the name when nothing of the file is under way.

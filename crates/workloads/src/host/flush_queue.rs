@@ -2,7 +2,8 @@
 //!
 //! **Rule** files wait in the order in which they became dirty. The flusher takes the first, writes at most a chunk of
 //! it, ascending from where it stopped in it and from its beginning again at its end, and puts it behind the others if
-//! it is still dirty. There are two kinds of work: *background* goes on as long as too much is dirty, which is asked
+//! it is still dirty. The disk's own inode, with the dirty metadata of a file system, waits among them and is written
+//! whole. There are two kinds of work: *background* goes on as long as too much is dirty, which is asked
 //! after every chunk; *aged* writes the files that have been dirty for `dirty_expire_centisecs`, each with everything
 //! that is dirty in it by then, but not more in all than was dirty when the work began. A work that has begun is ended
 //! before the other begins.
@@ -47,6 +48,9 @@ pub(super) struct TurnOffer {
     pub old_since: Option<Instant>,
 }
 
+/// The pages of the disk's own inode, in place of a file's.
+const METADATA: Pages = u64::MAX..u64::MAX;
+
 /// Dirty files, the next to be written first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct FlushQueue {
@@ -88,6 +92,29 @@ impl FlushQueue {
         }
     }
 
+    /// Metadata became dirty: unless the disk's inode is among the files already, though it may have been written in
+    /// another way, it comes behind them.
+    pub fn note_metadata(&mut self, now: Instant) {
+        if !self.has_metadata() {
+            self.files.push_back(QueuedFile { pages: METADATA, since: now, at: 0 });
+        }
+    }
+
+    /// Whether the disk's inode is among the files.
+    pub fn has_metadata(&self) -> bool {
+        self.files.iter().any(|file| file.pages == METADATA)
+    }
+
+    /// If it is the metadata's turn: takes it, with the turn.
+    pub fn take_metadata(&mut self) -> bool {
+        let is_next = self.turn.is_some() && self.files.front().is_some_and(|file| file.pages == METADATA);
+        if is_next {
+            self.turn = None;
+            self.files.pop_front();
+        }
+        is_next
+    }
+
     /// The files, the next to be written first.
     pub fn all(&self) -> impl Iterator<Item = Pages> + '_ {
         self.files.iter().map(|file| file.pages.clone())
@@ -100,7 +127,7 @@ impl FlushQueue {
 
     /// It is time to look for old files, while this many pages are dirty.
     pub fn wants_aged(&mut self, dirty: u64) {
-        self.aged_left.get_or_insert(dirty);
+        self.aged_left.get_or_insert(dirty + u64::from(self.has_metadata()));
     }
 
     /// Whether there may be anything to write.
@@ -169,7 +196,7 @@ impl FlushQueue {
         let (Some(left), Some(old)) = (self.aged_left, old_since) else { return false };
         let next = (left > 0).then(|| {
             self.drop_clean(dirty);
-            self.files.iter().position(|file| file.since <= old && dirty.first_within(&file.pages).is_some())
+            self.files.iter().position(|file| file.since <= old && is_dirty(file, dirty))
         });
         match next.flatten() {
             Some(at) => self.files.rotate_left(at),
@@ -181,7 +208,7 @@ impl FlushQueue {
     /// Files at the front that were written by others leave.
     fn drop_clean(&mut self, dirty: &PageRuns) {
         while let Some(file) = self.files.front()
-            && dirty.first_within(&file.pages).is_none()
+            && !is_dirty(file, dirty)
         {
             self.known.remove(&file.pages.start);
             self.files.pop_front();
@@ -196,6 +223,10 @@ impl FlushQueue {
             None => _ = self.known.remove(&file.pages.start),
         }
     }
+}
+
+fn is_dirty(file: &QueuedFile, dirty: &PageRuns) -> bool {
+    file.pages == METADATA || dirty.first_within(&file.pages).is_some()
 }
 
 /// Since when files have to be dirty to be old.

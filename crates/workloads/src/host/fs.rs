@@ -34,7 +34,7 @@ pub use journal::Journal;
 pub use kind::{Ext4Settings, FsKind, JournalMode, XfsSettings};
 pub use mount::{DiskWord, FsMount, MountOptions, WrongMount};
 pub use outbox::{Agent, FsBio, FsIo, FsTask, FsWait, FsWish};
-pub use race::{JournalRace, TickPhase};
+pub use race::{Jiffies, JournalRace, TickPhase};
 pub use xfs::Xfs;
 
 /// The size of a block \[bytes\].
@@ -128,6 +128,15 @@ impl FileSystem {
         match self {
             FileSystem::Ext4(fs) => fs.write_home(by),
             FileSystem::Xfs(_) => {}
+        }
+    }
+
+    /// Whether metadata became dirty at its home since this was last asked.
+    pub fn take_dirtied(&mut self) -> bool {
+        match self {
+            FileSystem::Ext4(fs) => fs.take_dirtied(),
+            // Its own thread writes it.
+            FileSystem::Xfs(_) => false,
         }
     }
 

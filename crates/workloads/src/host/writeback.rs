@@ -12,6 +12,7 @@ use super::Host;
 use super::dirty_files::FlusherReason;
 use super::dirty_memory::{DirtyMemory, flusher_number};
 use super::flush_queue::{TurnOffer, old_since};
+use super::fs::Agent;
 use super::outbox::Wish;
 use super::transfer::PageWriter;
 
@@ -22,10 +23,16 @@ impl Host {
         match &mut self.memory {
             DirtyMemory::Stopping(memory) => {
                 memory.files.expire(now, self.knobs.dirty_expire_centisecs, self.mapping.dirty());
+                let old = old_since(now, self.knobs.dirty_expire_centisecs);
+                if memory.metadata.take_if(|since| old.is_some_and(|old| *since <= old)).is_some()
+                    && let Some(filing) = &mut self.filing
+                {
+                    filing.write_home(Agent::Flusher);
+                }
             }
             DirtyMemory::Balanced(memory) => memory.wants_aged(self.mapping.dirty()),
         }
-        if self.memory.total() > 0 {
+        if self.memory.total() > 0 || self.memory.has_metadata() {
             self.set_age_check(now);
         }
         self.write_back(now);
@@ -96,6 +103,12 @@ impl Host {
         loop {
             let DirtyMemory::Balanced(memory) = &mut self.memory else { return };
             let queue = &mut memory.flusher(number).queue;
+            if queue.take_metadata() {
+                if let Some(filing) = &mut self.filing {
+                    filing.write_home(Agent::Flusher);
+                }
+                return self.obey_files(now);
+            }
             if let Some((pages, file, why)) = queue.next(self.mapping.dirty(), self.mapping.longest()) {
                 if !self.may_write_back(now, &pages) {
                     self.memory.flusher_sleeps(number, true);

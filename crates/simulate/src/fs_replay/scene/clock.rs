@@ -1,27 +1,42 @@
-//! What a recording tells of the kernel's clocks: whole seconds, and the tick of inodes' times.
+//! What a recording tells of the kernel's clocks: its count of ticks, when the flusher looks, and the tick of inodes'
+//! times.
 
 use std::collections::BTreeMap;
 
 use blksched::{Instant, Span};
 use blksched_traces::fs_recording::{FsEvent, FsRecording};
-use blksched_workloads::host::fs::{InodeId, TickPhase};
+use blksched_workloads::host::fs::{InodeId, Jiffies, TickPhase};
 
 use super::{Called, Made};
 
 /// A tick that seems to be later than this is none.
 const LATEST: Span = Span::from_ms(1);
 
-/// When the kernel's whole seconds begin: the transaction that ran longest committed at one, unless none was old.
-pub(super) fn seconds(recording: &FsRecording) -> Span {
-    let events = &recording.events;
-    let runs = events.iter().filter(|event| event.ev == "jbd2_run_stats");
-    let longest = runs.max_by_key(|event| event.number("running"));
-    let begins = longest.filter(|event| event.number("running") > Some(1100)).and_then(|run| {
-        let mine =
-            |event: &&FsEvent| event.ev == "jbd2_start_commit" && event.number("transaction") == run.number("tid");
-        events.iter().find(mine)
+/// The count of ticks, of which events tell at some moments.
+pub(super) fn jiffies(recording: &FsRecording) -> Jiffies {
+    let hz = u64::from(recording.header.hz.max(1));
+    let told = recording.events.iter().filter_map(|event| match event.ev.as_str() {
+        "writeback_dirty_inode_enqueue" => Some((event.number("dirtied")?, event.t)),
+        "writeback_queue_io" => Some((event.number("older")? + event.number("age")? * hz / 1000, event.t)),
+        _ => None,
     });
-    begins.map_or(Span::ZERO, |begins| Span::from_ns(begins.t % 1_000_000_000))
+    let told: Vec<(u64, u64)> = told.collect();
+    let Some((first, _)) = told.first().copied() else { return Jiffies::default() };
+    let length = 1_000_000_000 / hz;
+    // Each tells that the first one's tick began by then, and at most a tick before.
+    let began: Vec<u64> =
+        told.iter().map(|(count, t)| t.saturating_sub(count.saturating_sub(first) * length)).collect();
+    let (least, most) = (began.iter().min().copied(), began.iter().max().copied());
+    let (least, most) = (least.unwrap_or(0), most.unwrap_or(0).saturating_sub(length));
+    let begun = (least + most.min(least)) / 2;
+    Jiffies::from(hz, first.saturating_sub(begun / length + 1), Span::from_ns(begun % length))
+}
+
+/// When the flusher first looked for what is old, if it ever did. In all recordings that is 5.1 s after the file system
+/// was mounted, which left the disk's own inode dirty.
+pub(super) fn first_look(recording: &FsRecording) -> Option<Instant> {
+    let looks = |event: &&FsEvent| event.ev == "writeback_start" && event.text("reason") == "periodic";
+    recording.events.iter().find(looks).map(|look| Instant::from_ns(look.t))
 }
 
 /// A write: of which file, when, and whether it changed the file's times.

@@ -42,10 +42,6 @@ impl DirtyHome {
     pub fn iter(&self) -> impl Iterator<Item = MetaBlock> + '_ {
         self.of.keys().copied()
     }
-
-    pub fn is_empty(&self) -> bool {
-        self.of.is_empty()
-    }
 }
 
 #[cfg(test)]
@@ -60,6 +56,6 @@ mod tests {
         assert!(!dirty.holds(1) && dirty.holds(2));
         assert_eq!(dirty.held_by(2).collect::<Vec<_>>(), [MetaBlock::Super]);
         dirty.remove(MetaBlock::Super);
-        assert!(dirty.is_empty() && !dirty.holds(2));
+        assert!(dirty.iter().next().is_none() && !dirty.holds(2));
     }
 }

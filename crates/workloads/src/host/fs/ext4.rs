@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use blksched::{Instant, Span};
+use blksched::Instant;
 
 use super::extents::{Blocks, FileExtents};
 use super::inode::{Change, InodeId, Known};
@@ -15,7 +15,7 @@ use super::kind::Ext4Settings;
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::Tid;
 use super::outbox::{Agent, FsOutbox, FsTask, FsWish};
-use super::race::{JournalRace, TickPhase};
+use super::race::{Jiffies, JournalRace, TickPhase};
 use super::{Entry, Missing, Syncing};
 
 mod changes;
@@ -121,10 +121,10 @@ impl Ext4 {
         self
     }
 
-    /// The same, where whole seconds of the kernel's clock, with which transactions commit, begin this long after ours.
+    /// The same, where the kernel has counted ticks like this; by them transactions commit that are old.
     #[must_use]
-    pub fn with_seconds_from(mut self, phase: Span) -> Ext4 {
-        self.journal.set_seconds_from(phase);
+    pub fn with_jiffies(mut self, jiffies: Jiffies) -> Ext4 {
+        self.journal.set_jiffies(jiffies);
         self
     }
 
@@ -153,13 +153,10 @@ impl Ext4 {
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
-        self.journal.next().or(self.bare.as_ref().and_then(NoJournal::next))
+        self.journal.next()
     }
 
     pub(super) fn elapse(&mut self, now: Instant) {
-        if let Some(bare) = &mut self.bare {
-            return bare.elapse(now, &self.geometry, &mut self.out);
-        }
         self.journal.elapse(now, &mut self.out);
         self.own_turns(now);
     }
@@ -200,7 +197,7 @@ impl Ext4 {
         let Some(credits) = self.credits(now, inode, &change) else { return Entry::Done };
         if self.bare.is_some() {
             let handle = self.handle(now, inode, &change);
-            self.change_at_once(now, handle);
+            self.change_at_once(handle);
             if let (Some(bare), Change::Create(at) | Change::MakeDirectory(at) | Change::Symlink(at)) =
                 (&mut self.bare, change)
             {
@@ -218,9 +215,9 @@ impl Ext4 {
 
     /// Without a journal nothing has to be waited for, and there is no list of orphans in the superblock: after a crash
     /// all inodes are looked at.
-    fn change_at_once(&mut self, now: Instant, handle: Handle) {
+    fn change_at_once(&mut self, handle: Handle) {
         let Some(bare) = &mut self.bare else { return };
-        bare.change(now, handle.blocks.into_iter().filter(|block| *block != MetaBlock::Super));
+        bare.change(handle.blocks.into_iter().filter(|block| *block != MetaBlock::Super));
         handle.freed.into_iter().for_each(|block| bare.forget(block));
         for (inode, matters) in handle.inodes {
             let inode = self.inodes.entry(inode).or_default();
@@ -232,7 +229,6 @@ impl Ext4 {
     fn go_on(&mut self, now: Instant, task: FsTask) -> Entry {
         let Handle { blocks, .. } = self.handles.get_mut(&task).expect("the task has a handle");
         let Some(tid) = self.journal.join(now, task, blocks, &mut self.out) else { return Entry::Waits };
-        self.journal.handle_ends(now);
         let Handle { inodes, freed, .. } = self.handles.remove(&task).expect("the task has a handle");
         if let Some(block) = freed {
             self.journal.revoke(now, block);
@@ -244,6 +240,7 @@ impl Ext4 {
                 inode.needed = tid;
             }
         }
+        self.journal.handle_ends(now, task, &mut self.out);
         Entry::Done
     }
 
@@ -279,6 +276,14 @@ impl Ext4 {
         }
     }
 
+    /// Whether metadata became dirty at home since this was last asked.
+    pub(super) fn take_dirtied(&mut self) -> bool {
+        match &mut self.bare {
+            Some(bare) => bare.take_dirtied(),
+            None => self.journal.take_dirtied(),
+        }
+    }
+
     /// The data of a `syncfs` have been submitted: it asks for a commit, and does not wait.
     pub(super) fn sync_begins(&mut self, now: Instant, task: FsTask) {
         if self.bare.is_none() {
@@ -304,7 +309,7 @@ impl Ext4 {
         }
         if self.bare.is_some() {
             let handle = self.conversion(inode, &blocks);
-            self.change_at_once(now, handle);
+            self.change_at_once(handle);
             return true;
         }
         self.ended.push_back(Ended { inode, blocks, ticket });

@@ -6,11 +6,11 @@
 //! disk sleeps until the commit block's. A request for the running transaction while another commits is remembered.
 //!
 //! A transaction commits when a sync asks for it, when it is 5 s old (`commit=`: with the next call that changes
-//! anything, and at the next whole second), or when it is full. Then its blocks are dirty at home. When the log is
+//! anything, and by a timer at the next whole second), or when it is full. Then its blocks are dirty at home. When the log is
 //! short of room, the caller that wants to begin checkpoints: it writes home what the oldest transaction still holds,
 //! and the journal's superblock.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use blksched::author::Waiter;
 use blksched::{Instant, Sector, Span};
@@ -21,7 +21,7 @@ use super::kind::Ext4Settings;
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::{LogRing, Tid};
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
-use super::race::JournalRace;
+use super::race::{Jiffies, JournalRace};
 
 mod whole;
 
@@ -37,12 +37,6 @@ const SPARE: u64 = 32;
 /// How long jbd2 takes from being woken to the log write: recorded 0.07 to 0.12 ms, the calls' own time among it.
 const WAKES_AFTER: Span = Span::from_us(80);
 
-/// The age at which dirty metadata is written home (`dirty_expire_centisecs`).
-const EXPIRE: Span = Span::from_secs(30);
-
-/// How often the flusher looks for it: 5 s and the coarseness of its timer.
-const LOOKS_EVERY: Span = Span::from_ms(5120);
-
 #[derive(Clone, Debug)]
 struct Running {
     tid: Tid,
@@ -57,6 +51,8 @@ struct Running {
     wanted: bool,
     /// When jbd2, woken for it, runs.
     wakes: Option<Instant>,
+    /// It is to commit, and waits for the end of the calls that are changing it; no other may begin.
+    locked: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,13 +87,25 @@ struct Checkpoint {
     step: CheckpointStep,
 }
 
-/// Metadata on its way home, outside checkpoints.
+/// Metadata on its way home.
 #[derive(Clone, Debug, Default)]
 struct HomeWrites {
-    /// Since when any is dirty.
-    since: Option<Instant>,
-    /// The flusher's next look.
-    look: Option<Instant>,
+    /// Blocks by their bio: until it ends they cannot be changed.
+    under_way: BTreeMap<u64, Vec<MetaBlock>>,
+    /// Those that are to change any of them.
+    waiters: Vec<FsTask>,
+}
+
+impl HomeWrites {
+    fn has(&self, block: MetaBlock) -> bool {
+        self.under_way.values().any(|blocks| blocks.contains(&block))
+    }
+
+    fn ended(&mut self, tag: u64, out: &mut FsOutbox) {
+        if self.under_way.remove(&tag).is_some() {
+            self.waiters.drain(..).for_each(|task| out.push(FsWish::Go(task)));
+        }
+    }
 }
 
 /// The journal of a file system.
@@ -114,15 +122,18 @@ pub struct Journal {
     ring: LogRing,
     /// Blocks that are newer in the log than at home, and the last transaction of each.
     dirty: DirtyHome,
+    /// Whether any came since this was last asked.
+    dirtied: bool,
     home: HomeWrites,
+    /// Calls that sleep while they change the running transaction.
+    open: BTreeSet<FsTask>,
     checkpoint: Option<Checkpoint>,
     for_log: Vec<FsTask>,
     for_commit: Vec<(Tid, FsTask)>,
     for_room: Vec<FsTask>,
     whole: WholeSyncs,
     race: JournalRace,
-    /// When the kernel's whole seconds begin, after ours.
-    seconds_from: Span,
+    jiffies: Jiffies,
     commits: u64,
 }
 
@@ -139,21 +150,23 @@ impl Journal {
             running: None,
             committing: None,
             dirty: DirtyHome::default(),
+            dirtied: false,
             home: HomeWrites::default(),
+            open: BTreeSet::new(),
             checkpoint: None,
             for_log: Vec::new(),
             for_commit: Vec::new(),
             for_room: Vec::new(),
             whole: WholeSyncs::default(),
             race,
-            seconds_from: Span::ZERO,
+            jiffies: Jiffies::default(),
             commits: 0,
         }
     }
 
-    /// Sets when the kernel's whole seconds begin.
-    pub(super) fn set_seconds_from(&mut self, phase: Span) {
-        self.seconds_from = phase;
+    /// Sets the clock of its timer.
+    pub(super) fn set_jiffies(&mut self, jiffies: Jiffies) {
+        self.jiffies = jiffies;
     }
 
     /// Sets the outcomes of its races.
@@ -185,10 +198,11 @@ impl Journal {
                 self.commit(now, out);
             } else {
                 self.want(now);
-                self.for_room.push(task);
-                out.push(FsWish::Sleeps(task, FsWait::Room));
-                return false;
+                return self.waits_for_room(task, out);
             }
+        }
+        if self.running.as_ref().is_some_and(|running| running.locked) {
+            return self.waits_for_room(task, out);
         }
         // What is being committed counts as used.
         if self.ring.free() <= self.most() + SPARE && self.makes_room(task, out) {
@@ -198,15 +212,30 @@ impl Journal {
         true
     }
 
+    fn waits_for_room(&mut self, task: FsTask, out: &mut FsOutbox) -> bool {
+        self.for_room.push(task);
+        out.push(FsWish::Sleeps(task, FsWait::Room));
+        false
+    }
+
+    /// A call's handle begins and changes nothing: there is a running transaction, which commits when it is old.
+    pub(super) fn touch(&mut self, now: Instant) {
+        self.running(now);
+    }
+
     /// A call's changes have joined: it asks for the commit of a transaction that is old enough.
-    pub(super) fn handle_ends(&mut self, now: Instant) {
+    pub(super) fn handle_ends(&mut self, now: Instant, task: FsTask, out: &mut FsOutbox) {
+        self.open.remove(&task);
+        if self.open.is_empty() && self.running.as_ref().is_some_and(|running| running.locked) {
+            return self.commit(now, out);
+        }
         if self.running.as_ref().is_some_and(|running| now >= running.old) {
             self.want(now);
         }
     }
 
     /// Adds blocks to the running transaction, in this order. `None` if the task has to wait for the end of a log
-    /// write, and what is left is in `blocks`.
+    /// write, or of a block's way home, and what is left is in `blocks`.
     pub(super) fn join(
         &mut self,
         now: Instant,
@@ -217,6 +246,13 @@ impl Journal {
         while let Some(&block) = blocks.front() {
             if self.is_being_logged(block) && !self.is_running(block) {
                 self.for_log.push(task);
+                self.open.insert(task);
+                out.push(FsWish::Sleeps(task, FsWait::OthersLog));
+                return None;
+            }
+            if self.home.has(block) {
+                self.home.waiters.push(task);
+                self.open.insert(task);
                 out.push(FsWish::Sleeps(task, FsWait::OthersLog));
                 return None;
             }
@@ -256,7 +292,9 @@ impl Journal {
     }
 
     fn running(&mut self, now: Instant) -> &mut Running {
-        let (last, old, phase) = (&mut self.last, now + self.settings.commit, self.seconds_from);
+        let last = &mut self.last;
+        let due = self.jiffies.whole_second(now, self.settings.commit);
+        let old = now + self.settings.commit;
         self.running.get_or_insert_with(|| {
             *last += 1;
             Running {
@@ -264,9 +302,10 @@ impl Journal {
                 blocks: BTreeSet::new(),
                 revokes: false,
                 old,
-                due: whole_second(old, phase),
+                due,
                 wanted: false,
                 wakes: None,
+                locked: false,
             }
         })
     }
@@ -307,12 +346,18 @@ impl Journal {
 
     /// Sends the log of the running transaction.
     fn commit(&mut self, now: Instant, out: &mut FsOutbox) {
+        if !self.open.is_empty() {
+            // In the middle of a change nothing is committed.
+            return self.running.iter_mut().for_each(|running| running.locked = true);
+        }
         let Some(Running { tid, blocks, revokes, .. }) = self.running.take() else { return };
         // Those that waited for a smaller transaction begin the next one.
         self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
         self.ring.drop_done(|tid| !self.dirty.holds(tid));
         if blocks.is_empty() && !revokes {
-            return self.is_committed(now, tid, out);
+            // Only its commit block is sent.
+            self.committing = Some(Committing { tid, blocks, logged: 1, step: CommitStep::Sealing(now) });
+            return self.seal(out);
         }
         let count = blocks.len() as u64;
         let log = count.div_ceil(TAGS).max(1) + count + u64::from(revokes);
@@ -343,6 +388,7 @@ impl Journal {
 
     /// A bio of the journal's is complete. False if it is not the journal's.
     pub(super) fn ended(&mut self, now: Instant, tag: u64, out: &mut FsOutbox) -> bool {
+        self.home.ended(tag, out);
         self.whole.ended(tag, out) || self.checkpoint_ended(tag, out) || self.commit_ended(now, tag, out)
     }
 
@@ -418,8 +464,7 @@ impl Journal {
         if let Some(Committing { blocks, logged, .. }) = self.committing.take() {
             self.ring.committed(tid, logged);
             blocks.into_iter().for_each(|block| self.dirty.insert(block, tid));
-            self.home.since.get_or_insert(now);
-            self.home.look.get_or_insert(now + LOOKS_EVERY);
+            self.dirtied = true;
         }
         self.for_commit.retain(|&(of, task)| {
             if of <= tid {
@@ -440,9 +485,10 @@ impl Journal {
             CommitStep::Sealing(at) => Some(at),
             CommitStep::Log(_) | CommitStep::Commit(_) => None,
         });
-        let due = self.running.as_ref().filter(|_| self.committing.is_none()).map(|running| running.due);
-        let wakes = self.running.as_ref().and_then(|running| running.wakes);
-        [sealing, due, wakes, self.home.look].into_iter().flatten().min()
+        let waits = |running: &&Running| !running.locked;
+        let due = self.running.as_ref().filter(|_| self.committing.is_none()).filter(waits).map(|running| running.due);
+        let wakes = self.running.as_ref().filter(waits).and_then(|running| running.wakes);
+        [sealing, due, wakes].into_iter().flatten().min()
     }
 
     pub(super) fn elapse(&mut self, now: Instant, out: &mut FsOutbox) {
@@ -455,25 +501,11 @@ impl Journal {
         if self.committing.is_none() && self.running.as_ref().is_some_and(is_up) {
             self.commit(now, out);
         }
-        if self.home.look.is_some_and(|look| look <= now) {
-            self.look_at_age(now, out);
-        }
     }
 
-    /// The flusher writes all dirty metadata home, in the disk's order, if any has been dirty for long enough.
-    fn look_at_age(&mut self, now: Instant, out: &mut FsOutbox) {
-        self.home.look = None;
-        let Some(since) = self.home.since else { return };
-        if now.since(since) >= EXPIRE {
-            // Data are written home with their files' pages.
-            let is_due = |block: &MetaBlock| !matches!(block, MetaBlock::Data(_)) && !self.is_busy(*block);
-            let blocks: Vec<MetaBlock> = self.dirty.iter().filter(is_due).collect();
-            self.write_home(&blocks, Agent::Flusher, Waiter::Async, out);
-            self.home.since = (!self.dirty.is_empty()).then_some(now);
-        }
-        if self.home.since.is_some() {
-            self.home.look = Some(now + LOOKS_EVERY);
-        }
+    /// Whether metadata became dirty at home since this was last asked.
+    pub(super) fn take_dirtied(&mut self) -> bool {
+        core::mem::take(&mut self.dirtied)
     }
 
     /// Whether a transaction that is not committed has the block, so that it may not be written home.
@@ -495,7 +527,10 @@ impl Journal {
         let mut tags = BTreeSet::new();
         for run in places.chunk_by(|a, b| a + BLOCK_SECTORS == *b) {
             let place = (Sector(run[0]), run.len() as u64 * BLOCK_SECTORS);
-            tags.insert(out.submit(by, FsIo::Home, place, false, waiter));
+            let tag = out.submit(by, FsIo::Home, place, false, waiter);
+            let within = |block: &MetaBlock| run.contains(&self.geometry.home(*block).0);
+            self.home.under_way.insert(tag, blocks.iter().copied().filter(within).collect());
+            tags.insert(tag);
         }
         if !tags.is_empty() {
             out.push(FsWish::Waits(by));
@@ -542,11 +577,4 @@ impl Journal {
         out.push(FsWish::Go(task));
         self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
     }
-}
-
-/// The kernel lets timers of seconds expire together.
-fn whole_second(at: Instant, phase: Span) -> Instant {
-    const SECOND: u64 = 1_000_000_000;
-    let whole = at.as_ns().saturating_sub(phase.as_ns()).next_multiple_of(SECOND);
-    Instant::from_ns(whole) + phase
 }

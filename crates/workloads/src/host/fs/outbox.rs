@@ -58,7 +58,8 @@ pub struct FsBio {
 /// For what a task sleeps in the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FsWait {
-    /// A log write of which it needs a block, or which must end before its own begins.
+    /// A log write of which it needs a block, or which must end before its own begins; or a block that it needs, on its
+    /// way home.
     OthersLog,
     /// The log write that has what it wants stable.
     Log,

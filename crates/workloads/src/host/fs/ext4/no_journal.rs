@@ -7,19 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use blksched::Sector;
 use blksched::author::Waiter;
-use blksched::{Instant, Sector, Span};
 
 use super::super::inode::InodeId;
 use super::super::layout::{Ext4Geometry, MetaBlock};
 use super::super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
 use super::super::{BLOCK_SECTORS, Missing};
-
-/// The age at which dirty metadata is written home (`dirty_expire_centisecs`).
-const EXPIRE: Span = Span::from_secs(30);
-
-/// How often the flusher looks for it: 5 s and the coarseness of its timer.
-const LOOKS_EVERY: Span = Span::from_ms(5120);
 
 /// A sync under way.
 #[derive(Clone, Debug)]
@@ -39,8 +33,8 @@ struct HomeSync {
 pub(super) struct NoJournal {
     /// What is newer in memory than at home.
     dirty: BTreeSet<MetaBlock>,
-    since: Option<Instant>,
-    look: Option<Instant>,
+    /// Whether any came since this was last asked.
+    dirtied: bool,
     /// The directories' blocks with the names of files whose names are new.
     named: BTreeMap<InodeId, MetaBlock>,
     /// By the bio that is under way.
@@ -53,10 +47,14 @@ pub(super) struct NoJournal {
 
 impl NoJournal {
     /// These blocks have changed.
-    pub fn change(&mut self, now: Instant, blocks: impl IntoIterator<Item = MetaBlock>) {
+    pub fn change(&mut self, blocks: impl IntoIterator<Item = MetaBlock>) {
         self.dirty.extend(blocks);
-        self.since.get_or_insert(now);
-        self.look.get_or_insert(now + LOOKS_EVERY);
+        self.dirtied = true;
+    }
+
+    /// Whether any became dirty since this was last asked.
+    pub fn take_dirtied(&mut self) -> bool {
+        core::mem::take(&mut self.dirtied)
     }
 
     /// A block is no more.
@@ -134,7 +132,6 @@ impl NoJournal {
         }
         out.push(FsWish::Waits(by));
         self.dirty.clear();
-        self.since = None;
     }
 
     /// A `sync`, for which all metadata have been sent home: flushes the disk's cache and waits for all of that. Asked
@@ -201,22 +198,6 @@ impl NoJournal {
             self.go_on(sync, barrier, geometry, out);
         }
     }
-
-    /// When it must be told the time.
-    pub fn next(&self) -> Option<Instant> {
-        self.look
-    }
-
-    /// The flusher writes all dirty metadata home, in the disk's order, if any has been dirty for long enough.
-    pub fn elapse(&mut self, now: Instant, geometry: &Ext4Geometry, out: &mut FsOutbox) {
-        if self.look.is_none_or(|look| look > now) {
-            return;
-        }
-        if self.since.is_some_and(|since| now.since(since) >= EXPIRE) {
-            self.write_home(Agent::Flusher, geometry, out);
-        }
-        self.look = self.since.map(|_| now + LOOKS_EVERY);
-    }
 }
 
 #[cfg(test)]
@@ -226,6 +207,7 @@ mod tests {
     use super::super::super::kind::Ext4Settings;
     use super::super::{Ext4, Handle, Matters};
     use super::*;
+    use blksched::Instant;
 
     const INODE: InodeId = InodeId(12);
 
@@ -253,7 +235,7 @@ mod tests {
         fn change(&mut self) {
             self.version += 1;
             let blocks = VecDeque::from([self.fs.geometry.table_of(INODE)]);
-            self.fs.change_at_once(self.now, Handle { blocks, inodes: vec![(INODE, Matters::ToData)], freed: None });
+            self.fs.change_at_once(Handle { blocks, inodes: vec![(INODE, Matters::ToData)], freed: None });
         }
 
         fn sync(&mut self, task: FsTask) {
