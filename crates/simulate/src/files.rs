@@ -38,6 +38,7 @@ pub(crate) fn file_system(
                 data: said.data,
                 commit: said.commit,
                 barrier: said.barrier,
+                new_blocks: said.new_blocks(),
                 async_commit: said.async_commit,
                 journal_ioprio: said.journal_ioprio,
                 has_journal: said.has_journal,

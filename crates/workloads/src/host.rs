@@ -32,6 +32,7 @@ mod io_ends;
 mod knobs;
 mod mapping;
 mod op;
+mod ordered;
 mod outbox;
 mod page;
 mod range;
@@ -346,6 +347,7 @@ impl Host {
             TransferKind::Write(writer, file) => {
                 self.note_written(now, pages, writer);
                 self.mapping.written(now, id, pages.clone(), file, &mut self.memory);
+                self.ordered_ended(now, id);
             }
             TransferKind::Flush | TransferKind::Files(_) => {}
         }
@@ -371,7 +373,7 @@ impl Host {
         match writer {
             PageWriter::Flusher(FlusherReason::Background) => self.report.written.background += written,
             PageWriter::Flusher(FlusherReason::Expired) => self.report.written.expired += written,
-            PageWriter::Caller(_) | PageWriter::Starter(_) | PageWriter::Asked => {
+            PageWriter::Caller(_) | PageWriter::Starter(_) | PageWriter::Asked | PageWriter::Journal => {
                 self.report.written.by_caller += written
             }
         }

@@ -7,7 +7,7 @@ use blksched_traces::fs_recording::{FsEvent, FsRecording};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
     Blocks, Change, Ext4, Ext4Settings, Extent, FileExtents, FileSystem, InodeId, JournalMode, JournalRace, Known,
-    NamedIn, Places, TickPhase, Xfs, XfsSettings,
+    NamedIn, NewBlocks, Places, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{RangeSync, SyncAll};
 
@@ -154,6 +154,8 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
             "noatime" | "" | "discard" | "max_batch_time=0" => {}
             "data=writeback" => settings.data = JournalMode::Writeback,
             "data=journal" => settings.data = JournalMode::Journal,
+            "nodelalloc" => settings.new_blocks = NewBlocks::AtOnce,
+            "dioread_lock" => settings.new_blocks = NewBlocks::Written,
             "nobarrier" => settings.barrier = false,
             "journal_async_commit" => settings.async_commit = true,
             _ if let Some(seconds) = option.strip_prefix("commit=").and_then(|text| text.parse().ok()) => {

@@ -20,6 +20,7 @@ use super::fs::{
 };
 use super::io_ends::{EndedWrite, IoEnds};
 use super::op::{HostOp, OpId, OpStage, OpTask, Who};
+use super::ordered::OrderedWrites;
 use super::outbox::Wish;
 use super::page::{PAGE_SECTORS, Pages, count, pages_of};
 use super::report::WaitsFor;
@@ -68,6 +69,7 @@ pub(super) struct Filing {
     /// Direct writes at the disk, as they were handed in, by tag.
     direct: BTreeMap<Tag, Bio>,
     io_ends: IoEnds,
+    ordered: OrderedWrites,
     obeys: bool,
 }
 
@@ -153,6 +155,21 @@ impl Filing {
         }
     }
 
+    /// A file's pages.
+    pub fn pages_of(&self, inode: InodeId) -> Option<Pages> {
+        self.files.iter().find(|(_, filed)| filed.inode == inode).map(|(start, filed)| *start..filed.end)
+    }
+
+    /// The writes that commits wait for.
+    pub fn ordered(&mut self) -> &mut OrderedWrites {
+        &mut self.ordered
+    }
+
+    /// Data that a commit needs are on the disk.
+    pub fn data_is_there(&mut self, now: Instant, ticket: u64) {
+        self.fs.data_is_there(now, ticket);
+    }
+
     /// The priority of jbd2; xfs has no such thread.
     fn journal_priority(&self) -> Priority {
         match &self.fs {
@@ -230,6 +247,7 @@ impl Host {
             starters_begun: 0,
             direct: BTreeMap::new(),
             io_ends: IoEnds::default(),
+            ordered: OrderedWrites::default(),
             obeys: false,
         }));
         self
@@ -486,6 +504,7 @@ impl Host {
                     }
                 }
                 FsWish::Written(number) => self.written_together(now, number),
+                FsWish::Order { ticket, inode, blocks, writes } => self.order(now, ticket, (inode, blocks), writes),
             }
         }
         let cut = self.filing.as_mut().map(|filing| filing.io_ends.take_cut()).unwrap_or_default();
@@ -539,7 +558,7 @@ impl Host {
         }
     }
 
-    fn agent(&self, agent: Agent) -> Who {
+    pub(super) fn agent(&self, agent: Agent) -> Who {
         let filing = self.filing.as_ref().expect("there is a file system");
         let own = |submitter, priority| Who { submitter, priority, group: GroupId::default() };
         match agent {

@@ -31,7 +31,7 @@ pub use ext4::{Ext4, Places};
 pub use extents::{Blocks, Extent, FileExtents};
 pub use inode::{Change, InodeId, Known, NamedIn};
 pub use journal::Journal;
-pub use kind::{Ext4Settings, FsKind, JournalMode, XfsSettings};
+pub use kind::{Ext4Settings, FsKind, JournalMode, NewBlocks, XfsSettings};
 pub use mount::{DiskWord, FsMount, MountOptions, WrongMount};
 pub use outbox::{Agent, FsBio, FsIo, FsTask, FsWait, FsWish};
 pub use race::{Jiffies, JournalRace, TickPhase};
@@ -154,6 +154,14 @@ impl FileSystem {
         match self {
             FileSystem::Ext4(fs) => fs.sync_all(now, task),
             FileSystem::Xfs(fs) => fs.sync_all(task),
+        }
+    }
+
+    /// The data of [`FsWish::Order`] with this ticket are on the disk.
+    pub fn data_is_there(&mut self, now: Instant, ticket: u64) {
+        match self {
+            FileSystem::Ext4(fs) => fs.data_is_there(now, ticket),
+            FileSystem::Xfs(_) => {}
         }
     }
 

@@ -9,7 +9,7 @@ use super::Host;
 use super::cache::TransferId;
 use super::dirty_files::FlusherReason;
 use super::dirty_memory::flusher_number;
-use super::fs::FsBio;
+use super::fs::{Agent, FsBio};
 use super::op::{OpId, Who};
 use super::outbox::Wish;
 use super::page::{PAGE_SECTORS, Pages, count};
@@ -21,6 +21,8 @@ pub(super) enum PageWriter {
     Flusher(FlusherReason),
     /// The flusher, for a `sync`.
     Asked,
+    /// jbd2, for a commit.
+    Journal,
     Caller(OpId),
     /// A caller that does not wait.
     Starter(OpId),
@@ -82,6 +84,7 @@ impl Host {
                 let submitter = flusher_number(self.flusher_is.submitter, flusher);
                 (Who { submitter, ..self.flusher_is }, Waiter::Async)
             }
+            PageWriter::Journal => (self.agent(Agent::Journal), Waiter::Sync),
             PageWriter::Caller(op) => (self.ops[op].who(), Waiter::Sync),
             PageWriter::Starter(op) => (self.ops[op].who(), Waiter::Async),
         };

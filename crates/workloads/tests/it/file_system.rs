@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
-    Ext4, Ext4Settings, FileExtents, FileSystem, InodeId, JournalMode, JournalRace, Known, Places, TickPhase, Xfs,
-    XfsSettings,
+    Ext4, Ext4Settings, FileExtents, FileSystem, InodeId, JournalMode, JournalRace, Known, NewBlocks, Places,
+    TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{
     Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, NameChange, OpenFile, RangeSync, Stable, SyncAll,
@@ -44,12 +44,24 @@ enum Tested {
     NoBarrier,
     /// Data go through the journal.
     DataJournal,
+    /// `write` gives blocks places, and commits write data.
+    NoDelalloc,
+    /// Commits wait for data.
+    DioreadLock,
     NoJournal,
     Xfs,
 }
 
-const ALL: [Tested; 6] =
-    [Tested::Ext4, Tested::Async, Tested::DataJournal, Tested::NoBarrier, Tested::NoJournal, Tested::Xfs];
+const ALL: [Tested; 8] = [
+    Tested::Ext4,
+    Tested::Async,
+    Tested::DataJournal,
+    Tested::NoDelalloc,
+    Tested::DioreadLock,
+    Tested::NoBarrier,
+    Tested::NoJournal,
+    Tested::Xfs,
+];
 
 struct Rig {
     host: Host,
@@ -78,6 +90,8 @@ impl Rig {
             Tested::Ext4 | Tested::Xfs => usual,
             Tested::Async => Ext4Settings { data: JournalMode::Writeback, async_commit: true, ..usual },
             Tested::DataJournal => Ext4Settings { data: JournalMode::Journal, ..usual },
+            Tested::NoDelalloc => Ext4Settings { new_blocks: NewBlocks::AtOnce, ..usual },
+            Tested::DioreadLock => Ext4Settings { new_blocks: NewBlocks::Written, ..usual },
             Tested::NoBarrier => Ext4Settings { barrier: false, ..usual },
             Tested::NoJournal => Ext4Settings { has_journal: false, ..usual },
         };

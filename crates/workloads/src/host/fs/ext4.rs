@@ -11,7 +11,7 @@ use blksched::Instant;
 use super::extents::{Blocks, FileExtents};
 use super::inode::{Change, InodeId, Known};
 use super::journal::Journal;
-use super::kind::Ext4Settings;
+use super::kind::{Ext4Settings, NewBlocks};
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::Tid;
 use super::outbox::{Agent, FsOutbox, FsTask, FsWish};
@@ -60,12 +60,14 @@ enum Matters {
 }
 
 /// A handle whose blocks have not all joined.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Handle {
     blocks: VecDeque<MetaBlock>,
     inodes: Vec<(InodeId, Matters)>,
     /// A block that is freed when all have joined.
     freed: Option<MetaBlock>,
+    /// Blocks whose data the commit needs.
+    ordered: Option<(InodeId, Blocks)>,
 }
 
 /// Data that have ended, whose extents are to be converted.
@@ -135,7 +137,11 @@ impl Ext4 {
 
     /// How a `write` of these blocks begins, the first of which has this page of the disk.
     pub(in crate::host) fn change_of_write(&self, blocks: Blocks, page: u64) -> Change {
-        if self.journals_data() { Change::JournalData { blocks, page } } else { Change::Times }
+        match self.settings.new_blocks {
+            _ if self.journals_data() => Change::JournalData { blocks, page },
+            NewBlocks::AtOnce => Change::Place(blocks),
+            NewBlocks::Unwritten | NewBlocks::Written => Change::Times,
+        }
     }
 
     /// Its journal, to inspect.
@@ -229,9 +235,12 @@ impl Ext4 {
     fn go_on(&mut self, now: Instant, task: FsTask) -> Entry {
         let Handle { blocks, .. } = self.handles.get_mut(&task).expect("the task has a handle");
         let Some(tid) = self.journal.join(now, task, blocks, &mut self.out) else { return Entry::Waits };
-        let Handle { inodes, freed, .. } = self.handles.remove(&task).expect("the task has a handle");
+        let Handle { inodes, freed, ordered, .. } = self.handles.remove(&task).expect("the task has a handle");
         if let Some(block) = freed {
             self.journal.revoke(now, block);
+        }
+        if let Some((inode, blocks)) = ordered {
+            self.journal.orders(now, inode, blocks);
         }
         for (inode, matters) in inodes {
             let inode = self.inodes.entry(inode).or_default();
@@ -299,6 +308,11 @@ impl Ext4 {
         }
     }
 
+    /// Data that a commit needs are on the disk.
+    pub(super) fn data_is_there(&mut self, now: Instant, ticket: u64) {
+        self.journal.data_is_there(now, ticket, &mut self.out);
+    }
+
     pub(super) fn is_unwritten(&self, inode: InodeId, blocks: Blocks) -> bool {
         self.inodes.get(&inode).is_some_and(|known| known.extents.is_unwritten(&blocks))
     }
@@ -339,7 +353,8 @@ impl Ext4 {
         let table = self.geometry.table_of(inode);
         let known = self.inodes.entry(inode).or_default();
         known.extents.convert(blocks);
-        let mut handle = Handle { blocks: VecDeque::new(), inodes: vec![(inode, Matters::ToData)], freed: None };
+        let mut handle =
+            Handle { blocks: VecDeque::new(), inodes: vec![(inode, Matters::ToData)], ..Handle::default() };
         if let Some(group) = known.leaf {
             let leaf = MetaBlock::Leaf(inode);
             if known.extents.count() <= INLINE {

@@ -43,6 +43,8 @@ pub enum Change {
         /// The first one's page of the disk.
         page: u64,
     },
+    /// `write` of these blocks, where they get places at once (`nodelalloc`).
+    Place(Blocks),
     /// These dirty blocks are about to be written: those without a place get one.
     WriteBack(Blocks),
     /// A direct write of these blocks begins.

@@ -23,8 +23,10 @@ use super::log_ring::{LogRing, Tid};
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
 use super::race::{Jiffies, JournalRace};
 
+mod ordered;
 mod whole;
 
+use ordered::Ordered;
 use whole::WholeSyncs;
 
 /// Metadata blocks that one descriptor describes.
@@ -41,6 +43,8 @@ const WAKES_AFTER: Span = Span::from_us(80);
 struct Running {
     tid: Tid,
     blocks: BTreeSet<MetaBlock>,
+    /// Blocks of files whose data have to be on the disk before its commit block.
+    ordered: Ordered,
     /// A metadata block was freed, so that the log has a revoke block.
     revokes: bool,
     /// When a call that changes anything asks for its commit.
@@ -59,6 +63,8 @@ struct Running {
 enum CommitStep {
     /// The log is under way.
     Log(BTreeSet<u64>),
+    /// The log has ended, data that must be there have not.
+    Data,
     /// The log has ended; jbd2 runs at this time.
     Sealing(Instant),
     /// The commit block is under way, or the flush after it.
@@ -71,6 +77,8 @@ struct Committing {
     blocks: BTreeSet<MetaBlock>,
     /// Blocks of the log in all, its commit block among them.
     logged: u64,
+    /// Data that are waited for.
+    data: BTreeSet<u64>,
     step: CommitStep,
 }
 
@@ -300,6 +308,7 @@ impl Journal {
             Running {
                 tid: *last,
                 blocks: BTreeSet::new(),
+                ordered: Ordered::new(),
                 revokes: false,
                 old,
                 due,
@@ -319,7 +328,7 @@ impl Journal {
         let what = match &self.committing {
             None => FsWait::Log,
             Some(committing) if committing.tid != tid => FsWait::OthersLog,
-            Some(Committing { step: CommitStep::Log(_), .. }) => FsWait::Log,
+            Some(Committing { step: CommitStep::Log(_) | CommitStep::Data, .. }) => FsWait::Log,
             Some(_) => FsWait::Commit,
         };
         out.push(FsWish::Sleeps(task, what));
@@ -350,25 +359,27 @@ impl Journal {
             // In the middle of a change nothing is committed.
             return self.running.iter_mut().for_each(|running| running.locked = true);
         }
-        let Some(Running { tid, blocks, revokes, .. }) = self.running.take() else { return };
+        let Some(Running { tid, blocks, ordered, revokes, .. }) = self.running.take() else { return };
         // Those that waited for a smaller transaction begin the next one.
         self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
         self.ring.drop_done(|tid| !self.dirty.holds(tid));
         if blocks.is_empty() && !revokes {
             // Only its commit block is sent.
-            self.committing = Some(Committing { tid, blocks, logged: 1, step: CommitStep::Sealing(now) });
+            self.committing =
+                Some(Committing { tid, blocks, logged: 1, data: BTreeSet::new(), step: CommitStep::Sealing(now) });
             return self.seal(out);
         }
         let count = blocks.len() as u64;
         let log = count.div_ceil(TAGS).max(1) + count + u64::from(revokes);
         let logged = log + u64::from(self.settings.async_commit);
         let runs = self.ring.take(logged);
+        let data = self.order(ordered, out);
         let mut tags = self.send(runs, FsIo::Log, false, out);
         if self.settings.own_disk && self.settings.barrier {
             // What the commit block makes valid must not be in the cache of the other disk (MEMORY).
             tags.insert(out.submit(Agent::Journal, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync));
         }
-        self.committing = Some(Committing { tid, blocks, logged: log + 1, step: CommitStep::Log(tags) });
+        self.committing = Some(Committing { tid, blocks, logged: log + 1, data, step: CommitStep::Log(tags) });
     }
 
     fn send(&self, runs: Vec<(u64, u64)>, what: FsIo, barrier: bool, out: &mut FsOutbox) -> BTreeSet<u64> {
@@ -425,7 +436,7 @@ impl Journal {
                 self.is_committed(now, tid, out);
                 true
             }
-            CommitStep::Commit(_) | CommitStep::Sealing(_) => false,
+            CommitStep::Commit(_) | CommitStep::Data | CommitStep::Sealing(_) => false,
         }
     }
 
@@ -435,7 +446,9 @@ impl Journal {
         let delay = self.race.delay(!woken.is_empty());
         let committing = self.committing.as_mut().expect("its log has ended");
         committing.step = CommitStep::Sealing(now + delay);
-        if delay.is_zero() {
+        if !committing.data.is_empty() {
+            committing.step = CommitStep::Data;
+        } else if delay.is_zero() {
             self.seal(out);
         }
         woken.into_iter().for_each(|task| out.push(FsWish::Go(task)));
@@ -483,7 +496,7 @@ impl Journal {
     pub(super) fn next(&self) -> Option<Instant> {
         let sealing = self.committing.as_ref().and_then(|committing| match committing.step {
             CommitStep::Sealing(at) => Some(at),
-            CommitStep::Log(_) | CommitStep::Commit(_) => None,
+            CommitStep::Log(_) | CommitStep::Data | CommitStep::Commit(_) => None,
         });
         let waits = |running: &&Running| !running.locked;
         let due = self.running.as_ref().filter(|_| self.committing.is_none()).filter(waits).map(|running| running.due);

@@ -99,6 +99,18 @@ impl JournalMode {
     }
 }
 
+/// When new blocks of files get places, and what a commit has to do about their data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum NewBlocks {
+    /// When they are written, and until then they are unwritten: no commit waits for data. The default.
+    #[default]
+    Unwritten,
+    /// When they are written, and they count as written at once: a commit waits for their data (`dioread_lock`).
+    Written,
+    /// By `write` itself: a commit writes their data (`nodelalloc`).
+    AtOnce,
+}
+
 /// How ext4 is made and mounted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ext4Settings {
@@ -108,6 +120,8 @@ pub struct Ext4Settings {
     pub commit: Span,
     /// Whether commit blocks are sent with flushes (`nobarrier` if not).
     pub barrier: bool,
+    /// `nodelalloc`, `dioread_lock`.
+    pub new_blocks: NewBlocks,
     /// `journal_async_commit`: the commit block does not wait for the log.
     pub async_commit: bool,
     /// jbd2's level of the best-effort class (`journal_ioprio=`).
@@ -131,6 +145,7 @@ impl Default for Ext4Settings {
             data: JournalMode::Ordered,
             commit: Span::from_secs(5),
             barrier: true,
+            new_blocks: NewBlocks::Unwritten,
             async_commit: false,
             journal_ioprio: 3,
             has_journal: true,

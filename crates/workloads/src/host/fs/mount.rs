@@ -8,7 +8,7 @@ use blksched::Span;
 use blksched_text::nearest;
 
 use super::BLOCK_SECTORS;
-use super::kind::{FsKind, JournalMode};
+use super::kind::{FsKind, JournalMode, NewBlocks};
 use super::layout::XfsGeometry;
 
 /// Why a word does not name a file system that can be had: what was expected, and the nearest word.
@@ -65,6 +65,10 @@ pub struct MountOptions {
     pub commit: Span,
     /// Not `nobarrier` of ext4.
     pub barrier: bool,
+    /// Not `nodelalloc` of ext4.
+    pub delalloc: bool,
+    /// `dioread_lock` of ext4.
+    pub dioread_lock: bool,
     /// `journal_async_commit` of ext4.
     pub async_commit: bool,
     /// `journal_ioprio=` of ext4: jbd2's level of the best-effort class.
@@ -81,6 +85,17 @@ pub struct MountOptions {
     pub logsize: Option<u64>,
 }
 
+impl MountOptions {
+    /// When ext4's new blocks get places.
+    pub fn new_blocks(&self) -> NewBlocks {
+        match (self.delalloc, self.dioread_lock) {
+            (false, _) => NewBlocks::AtOnce,
+            (true, true) => NewBlocks::Written,
+            (true, false) => NewBlocks::Unwritten,
+        }
+    }
+}
+
 impl Default for MountOptions {
     /// Those of `mkfs` and `mount`.
     fn default() -> MountOptions {
@@ -88,6 +103,8 @@ impl Default for MountOptions {
             data: JournalMode::Ordered,
             commit: Span::from_secs(5),
             barrier: true,
+            delalloc: true,
+            dioread_lock: false,
             async_commit: false,
             journal_ioprio: 3,
             journal_size: None,
@@ -121,11 +138,13 @@ impl PartialEq<FsKind> for FsMount {
 }
 
 /// Options that are understood.
-const OF_EXT4: [&str; 9] = [
+const OF_EXT4: [&str; 11] = [
     "data",
     "commit",
     "barrier",
     "nobarrier",
+    "nodelalloc",
+    "dioread_lock",
     "journal_async_commit",
     "journal_ioprio",
     "journal_size",
@@ -135,15 +154,13 @@ const OF_EXT4: [&str; 9] = [
 const OF_XFS: [&str; 3] = ["logbsize", "logsize", "logdev"];
 
 /// Options that change nothing here: reads change no times, and the rest is the default.
-const IDLE: [&str; 12] = [
+const IDLE: [&str; 10] = [
     "defaults",
     "rw",
     "noatime",
     "nodiratime",
     "relatime",
     "nodiscard",
-    "delalloc",
-    "dioread_nolock",
     "auto_da_alloc",
     "attr2",
     "inode64",
@@ -151,10 +168,8 @@ const IDLE: [&str; 12] = [
 ];
 
 /// Real options that change what happens, in a way that is not modelled.
-const NOT_MODELLED: [&str; 19] = [
+const NOT_MODELLED: [&str; 17] = [
     "fast_commit",
-    "nodelalloc",
-    "dioread_lock",
     "noauto_da_alloc",
     "sync",
     "dirsync",
@@ -226,6 +241,10 @@ impl FsMount {
             (FsKind::Ext4, "barrier", None | Some("1")) => options.barrier = true,
             (FsKind::Ext4, "barrier", Some("0")) | (FsKind::Ext4, "nobarrier", None) => options.barrier = false,
             (FsKind::Ext4, "barrier", Some(value)) => return wrong(format!("barrier={value}: expected 0 or 1")),
+            (FsKind::Ext4, "delalloc", None) => options.delalloc = true,
+            (FsKind::Ext4, "nodelalloc", None) => options.delalloc = false,
+            (FsKind::Ext4, "dioread_nolock", None) => options.dioread_lock = false,
+            (FsKind::Ext4, "dioread_lock" | "nodioread_nolock", None) => options.dioread_lock = true,
             (FsKind::Ext4, "journal_async_commit", None) => options.async_commit = true,
             (FsKind::Ext4, "no_journal", None) => options.has_journal = false,
             (FsKind::Ext4, "journal_ioprio", Some(value)) => match value.parse() {
@@ -332,6 +351,8 @@ impl FsMount {
             say(true, format!("{option}={}", disk.as_str()));
         }
         say(!own.barrier, "nobarrier".to_owned());
+        say(!own.delalloc, "nodelalloc".to_owned());
+        say(own.dioread_lock, "dioread_lock".to_owned());
         say(own.async_commit, "journal_async_commit".to_owned());
         say(own.journal_ioprio != usual.journal_ioprio, format!("journal_ioprio={}", own.journal_ioprio));
         say(own.journal_size.is_some(), format!("journal_size={}", size(own.journal_size)));
@@ -411,6 +432,8 @@ mod tests {
             "xfs",
             "ext4:data=writeback,commit=30,nobarrier,journal_async_commit,journal_ioprio=0,journal_size=64m",
             "ext4:no_journal",
+            "ext4:nodelalloc",
+            "ext4:dioread_lock",
             "ext4:data=journal,journal_size=64m",
             "ext4:journal_dev=nvme0n1",
             "xfs:logdev=sdb,logsize=64m",

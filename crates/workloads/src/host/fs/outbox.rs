@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 use blksched::Sector;
 use blksched::author::Waiter;
 
+use super::extents::Blocks;
+use super::inode::InodeId;
+
 /// A call, or another user of the file system, that may sleep in it: numbered by the host.
 pub type FsTask = u32;
 
@@ -84,6 +87,18 @@ pub enum FsWish {
     Done(FsTask),
     /// The data of this ticket count as written.
     Written(u64),
+    /// A commit needs the data of these blocks on the disk: when all writes of them that are under way have ended, it is
+    /// to be told ([`data_is_there`](super::FileSystem::data_is_there)).
+    Order {
+        /// What it is told with.
+        ticket: u64,
+        /// The file.
+        inode: InodeId,
+        /// Its blocks.
+        blocks: Blocks,
+        /// Whether what is dirty among them is to be written first, in jbd2's name.
+        writes: bool,
+    },
     /// This page of a file goes home with the file system's own writes: it is not dirty any more.
     Clean(u64),
 }
@@ -102,6 +117,12 @@ impl FsOutbox {
 
     pub fn next(&mut self) -> Option<FsWish> {
         self.wishes.pop_front()
+    }
+
+    /// A number that no bio has.
+    pub fn ticket(&mut self) -> u64 {
+        self.tags += 1;
+        self.tags
     }
 
     /// Submits a bio; returns its tag.

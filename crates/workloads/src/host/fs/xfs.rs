@@ -204,7 +204,7 @@ impl Xfs {
     pub(super) fn enter(&mut self, now: Instant, _task: FsTask, inode: InodeId, change: Change) -> Entry {
         let tick = self.phase.tick(now);
         match change {
-            Change::JournalData { .. } | Change::Times => self.touch(inode, tick),
+            Change::JournalData { .. } | Change::Place(_) | Change::Times => self.touch(inode, tick),
             Change::Attributes => self.log(inode, InodeItem::Times, true),
             Change::WriteBack(blocks) => self.place(inode, &blocks, Placing::Behind),
             Change::DirectBegins(blocks) => {

@@ -2,12 +2,11 @@
 //!
 //! **Origin** `dirtied_blocks` of the recordings' handles, and which of them are written home after a `sync`.
 
-use std::collections::VecDeque;
-
 use blksched::Instant;
 
 use super::super::extents::{Blocks, Extent};
 use super::super::inode::{Change, InodeId, NamedIn};
+use super::super::kind::{JournalMode, NewBlocks};
 use super::super::layout::MetaBlock;
 use super::{Ext4, Handle, INLINE, Matters};
 
@@ -41,6 +40,8 @@ impl Ext4 {
             Change::Attributes | Change::Truncate(_) => Some(credits::TIMES),
             Change::JournalData { blocks, .. } => Some(credits::ALLOCATION + blocks.count()),
             Change::WriteBack(blocks) => self.is_unplaced(inode, blocks).then_some(credits::ALLOCATION),
+            Change::Place(blocks) if self.is_unplaced(inode, blocks) => Some(credits::TIMES + credits::ALLOCATION),
+            Change::Place(_) => changed.then_some(credits::TIMES),
             Change::DirectBegins(blocks) if self.is_unplaced(inode, blocks) => Some(credits::ALLOCATION),
             Change::DirectBegins(_) => changed.then_some(credits::TIMES),
             Change::DirectEnds(blocks) => {
@@ -64,9 +65,17 @@ impl Ext4 {
     pub(super) fn handle(&mut self, now: Instant, inode: InodeId, change: &Change) -> Handle {
         let table = self.geometry.table_of(inode);
         let tick = self.phase.tick(now);
-        let mut handle = Handle { blocks: VecDeque::new(), inodes: Vec::new(), freed: None };
+        let mut handle = Handle::default();
         self.inodes.entry(inode).or_default();
         match change {
+            Change::Place(blocks) => {
+                if self.inodes.entry(inode).or_default().changed != Some(tick) {
+                    handle = self.handle(now, inode, &Change::Times);
+                }
+                if self.is_unplaced(inode, blocks) {
+                    self.place(inode, blocks, Placing::Data, &mut handle);
+                }
+            }
             Change::Times => {
                 self.inodes.entry(inode).or_default().changed = Some(tick);
                 handle.blocks.push_back(table);
@@ -106,15 +115,19 @@ impl Ext4 {
     /// Gives these blocks places where they have none, and splits what has not been written.
     pub(super) fn place(&mut self, inode: InodeId, blocks: &Blocks, how: Placing, handle: &mut Handle) {
         let whole = how == Placing::Whole;
+        let counts_as_written = how == Placing::Written || self.writes_at_once(how);
         let end = self.inodes.entry(inode).or_default().extents.end();
         let mut groups = Vec::new();
         while let Some(hole) = self.inodes.entry(inode).or_default().extents.hole(blocks) {
             let known = self.inodes.entry(inode).or_default();
             let (place, count) = self.places.take(inode, &known.extents, &hole, whole);
-            known.extents.insert(Extent { at: hole.start, blocks: count, place, written: how == Placing::Written });
+            known.extents.insert(Extent { at: hole.start, blocks: count, place, written: counts_as_written });
             groups.push(self.geometry.group_of(place));
         }
         let placed = !groups.is_empty();
+        if placed && self.writes_at_once(how) {
+            handle.ordered = Some((inode, *blocks));
+        }
         if self.journals_data() && !whole {
             // There is no time between places and data: the log has both.
             self.inodes.entry(inode).or_default().extents.convert(blocks);
@@ -133,6 +146,12 @@ impl Ext4 {
         if grew {
             handle.inodes.push((inode, Matters::ToData));
         }
+    }
+
+    /// Whether new places for data count as written at once, so that a commit has to see to the data.
+    fn writes_at_once(&self, how: Placing) -> bool {
+        let usual = self.settings.new_blocks == NewBlocks::Unwritten || self.settings.data != JournalMode::Ordered;
+        how == Placing::Data && !usual && self.bare.is_none()
     }
 
     /// The file has other extents now: they are in its leaf, if there are more than the inode holds.

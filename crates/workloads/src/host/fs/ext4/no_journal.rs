@@ -235,7 +235,7 @@ mod tests {
         fn change(&mut self) {
             self.version += 1;
             let blocks = VecDeque::from([self.fs.geometry.table_of(INODE)]);
-            self.fs.change_at_once(Handle { blocks, inodes: vec![(INODE, Matters::ToData)], freed: None });
+            self.fs.change_at_once(Handle { blocks, inodes: vec![(INODE, Matters::ToData)], ..Handle::default() });
         }
 
         fn sync(&mut self, task: FsTask) {
