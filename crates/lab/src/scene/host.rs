@@ -163,15 +163,16 @@ fn is_several(text: &str) -> bool {
 /// # Errors
 /// What was expected.
 fn counts(text: &str) -> Result<Vec<u32>, String> {
+    let several = |problem: String| format!("{problem}, a list as in 1/4/10, or doublings as in 1..64");
     if let Some((first, last)) = text.split_once("..") {
-        let (first, last) = (HostCpus::count(first)?, HostCpus::count(last.trim_start_matches('='))?);
+        let one = |count: &str| HostCpus::count(count).map_err(several);
+        let (first, last) = (one(first)?, one(last.trim_start_matches('='))?);
         if first >= last {
             return Err(format!("`{text}` is not a value of cpus: expected the smaller number first, as in 1..64"));
         }
         let doublings = core::iter::successors(Some(first), |cpus| Some(cpus * 2)).take_while(|cpus| *cpus < last);
         return Ok(doublings.chain([last]).collect());
     }
-    let several = |problem: String| format!("{problem}, a list as in 1/4/10, or doublings as in 1..64");
     let mut counts = text.split('/').map(HostCpus::count).collect::<Result<Vec<_>, _>>().map_err(several)?;
     counts.sort_unstable();
     counts.dedup();
@@ -219,11 +220,8 @@ impl HostSettings {
                 (name, value) if name.contains(':') => host.of_disk(name, value)?,
                 (name, value) if host.odds.set(name, value).map_err(wrong)? => {}
                 (name, value) => {
-                    let known = HostKnobs::KNOBS.iter().map(|knob| knob.name).chain(OWN);
-                    let is_known = HostKnobs::KNOBS.iter().any(|knob| knob.name == name);
-                    if let Some(near) = nearest(name, known).filter(|near| !is_known && OWN.contains(near)) {
-                        let message = format!("the host has no `{name}`; did you mean `{near}`?");
-                        return Err(WordError::new(Expected::Setting, name, message).near(Some(near)));
+                    if !HostKnobs::KNOBS.iter().any(|knob| knob.name == name) {
+                        return Err(no_such_setting(name));
                     }
                     host.memory.set_text(name, value).map_err(|error| WordError::setting(&error, value))?;
                 }
@@ -305,6 +303,15 @@ impl HostSettings {
     }
 }
 
+/// All settings are named: nobody knows them by heart.
+fn no_such_setting(name: &str) -> WordError {
+    let known: Vec<&str> = OWN.into_iter().chain(HostKnobs::KNOBS.iter().map(|knob| knob.name)).collect();
+    let near = nearest(name, known.iter().copied());
+    let meant = near.map_or_else(String::new, |near| format!("; did you mean `{near}`?"));
+    let message = format!("the host has no `{name}`: expected one of {}{meant}", known.join(", "));
+    WordError::new(Expected::Setting, name, message).near(near)
+}
+
 fn no_such_disk(disk: &str, places: &DiskPlaces, disks: &[&str]) -> Error {
     let names: Vec<&str> = places.all().iter().flat_map(|place| &place.names).map(String::as_str).collect();
     let names = if names.is_empty() { disks.iter().copied().filter(|name| !name.is_empty()).collect() } else { names };
@@ -376,8 +383,17 @@ mod tests {
         let error = |text: &str| parse(text).unwrap_err().message;
         assert!(error("cpuss=4").contains("did you mean `cpus`?"), "{}", error("cpuss=4"));
         assert!(error("dirty_ration=4").contains("did you mean `dirty_ratio`?"));
+        let unknown = parse("foo=3").unwrap_err();
+        assert!(
+            unknown.message.starts_with("the host has no `foo`: expected one of cpus, cpu,"),
+            "{}",
+            unknown.message
+        );
+        assert!(unknown.message.ends_with("call, copy_kib, name"), "it has no nearest: {}", unknown.message);
         assert!(error("cpus=0").contains("expected a number from 1 to 64"));
         assert!(error("cpus=1..65").contains("`65` is not a value of cpus: expected a number from 1 to 64"));
+        let forms = "`x` is not a value of cpus: expected a number from 1 to 64, a list as in 1/4/10, or doublings as";
+        assert!(error("cpus=1..x").contains(forms) && error("cpus=x..8").contains(forms), "{}", error("cpus=1..x"));
         assert!(error("cpus=8..2").contains("the smaller number first, as in 1..64"));
         assert!(error("cpus=1/").contains("`` is not a value of cpus"));
         assert!(error("cpu=epyc").contains("expected off, epyc-6.18"), "{}", error("cpu=epyc"));
