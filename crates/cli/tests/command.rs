@@ -496,6 +496,11 @@ fn a_search_for_knobs_says_what_each_is_worth_or_to_leave_them() {
     let text = compare(&[&["reader-and-writer", "--goal", "reader: mean read"], &own[..4]].concat());
     assert!(text.contains("settings of mq-deadline tried in "), "{text}");
     assert!(text.contains("what each knob is worth") || text.contains("Leave them."), "{text}");
+    // Kyber's targets do nothing before it has measured for 100 ms.
+    let reads =
+        ["--name=r", "--rw=randread", "--filename=/dev/sda", "--direct=1", "--disk", "nvme-ssd", "--seeds", "1"];
+    let text = done(&[&["compare", "--tune", "kyber", "--time", "20ms"], &reads[..]].concat());
+    assert!(text.contains("in runs of 20ms no target has an effect") && text.contains("--time 1s"), "{text}");
     // A load that bypasses every scheduler has no knob worth changing.
     let text = compare(&[&["--name=r", "--rw=read", "--direct=1", "--size=1g", "--bs=64k"], &own[..4]].concat());
     assert!(text.contains("none looks better than its defaults. Leave them.\n"), "{text}");

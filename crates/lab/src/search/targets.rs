@@ -19,6 +19,8 @@ use crate::watch::Watch;
 const KNOBS: [&str; 2] = ["read_lat_nsec", "write_lat_nsec"];
 /// A target that is never missed \[ns\].
 const NEVER: i64 = 1_000_000_000;
+/// How long Kyber measures before it changes anything: in a shorter run no target has an effect.
+const PERIOD: Span = Span::from_ms(100);
 
 /// What Kyber's targets do.
 #[derive(Clone, Debug)]
@@ -27,6 +29,15 @@ pub struct KyberTargets {
     pub in_device: [Option<f64>; 2],
     /// By target of reads, then of writes.
     pub rows: Vec<TargetRow>,
+    /// How long a run was.
+    pub length: Span,
+}
+
+impl KyberTargets {
+    /// Whether the runs were too short for any target to have an effect.
+    pub fn is_too_short(&self) -> bool {
+        self.length <= PERIOD
+    }
 }
 
 /// One pair of targets.
@@ -103,7 +114,7 @@ impl KyberTargets {
             is_present: *targets == present,
             done: Dir::BOTH.map(|dir| TargetFigures::of(one, dir)),
         };
-        Ok(Some(KyberTargets { in_device, rows: pairs.iter().zip(&found).map(row).collect() }))
+        Ok(Some(KyberTargets { in_device, rows: pairs.iter().zip(&found).map(row).collect(), length: limit }))
     }
 }
 
@@ -163,6 +174,7 @@ mod tests {
         let least = found.rows[0].targets[0];
         // ICPE'24's tables 2 to 4 say so of other depths: 147 us for 531 us one at a time, 583 us for 940 us at 128.
         assert!(read(least, NEVER) < 0.5 * read(NEVER, NEVER), "{} and {}", read(least, NEVER), read(NEVER, NEVER));
+        assert!(!found.is_too_short() && KyberTargets { length: PERIOD, ..found }.is_too_short());
         assert!(targets(BOTH, "mq-deadline").is_none());
         let reads = "[r]\nfilename=/dev/nvme0n1\ndirect=1\nrw=randread\nbs=4k\ntime_based\nruntime=60\n";
         let found = targets(reads, "kyber@6.1").unwrap();
