@@ -190,7 +190,7 @@ fn action(verdict: &Verdict) -> Value {
 fn cause(cause: &FigureCause) -> Value {
     json!({
         "scheduler": cause.scheduler,
-        "direction": cause.dir.to_string(),
+        "direction": if cause.is_sync { "sync".to_owned() } else { cause.dir.to_string() },
         "waits_for": cause.waits_for,
         "here_ns": cause.here,
         "base_ns": cause.base,

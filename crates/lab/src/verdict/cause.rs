@@ -17,6 +17,8 @@ pub struct FigureCause {
     pub scheduler: String,
     /// The direction of the requests.
     pub dir: Dir,
+    /// Whether it is about `fsync` and `fdatasync`, and not about requests.
+    pub is_sync: bool,
     /// What they wait for; `None`: the disk takes another time to serve them.
     pub waits_for: Option<String>,
     /// For how long under this scheduler \[ns, mean per request\].
@@ -41,10 +43,22 @@ impl FigureCause {
         let is_in_memory = |total: &Total| dir == Dir::Write && total.in_memory.is_some();
         let to_disk = !is_in_memory(here) && !is_in_memory(base);
         if to_disk && changed(here.service, base.service) > changed(waited, there) {
-            let cause = FigureCause { scheduler, dir, waits_for: None, here: here.service, base: base.service };
-            return cause.if_it_differs(wanted);
+            let (here, base) = (here.service, base.service);
+            return FigureCause { scheduler, dir, is_sync: false, waits_for: None, here, base }.if_it_differs(wanted);
         }
-        FigureCause { scheduler, dir, waits_for: Some(what), here: waited, base: there }.if_it_differs(wanted)
+        let (waits_for, here, base) = (Some(what), waited, there);
+        FigureCause { scheduler, dir, is_sync: false, waits_for, here, base }.if_it_differs(wanted)
+    }
+
+    /// The cause of this difference between syncs through the host's memory: the part that changed most.
+    pub(super) fn of_syncs(difference: &Contrast, here: &Measured, base: &Measured) -> Option<FigureCause> {
+        let syncs = |one: &Measured| one.memory.as_ref().and_then(|memory| memory.syncs.clone());
+        let wanted = if is_longer(difference) { 1.0 } else { -1.0 };
+        let (scheduler, parts) = (here.label(), syncs(here)?.into_iter().zip(syncs(base)?));
+        let parts = parts.map(|((what, here), (_, base))| (what, here.mean(), base.mean()));
+        let (what, here, base) = parts.max_by(|x, y| (wanted * (x.1 - x.2)).total_cmp(&(wanted * (y.1 - y.2))))?;
+        let waits_for = Some(what.words().to_owned());
+        FigureCause { scheduler, dir: Dir::Write, is_sync: true, waits_for, here, base }.if_it_differs(wanted)
     }
 }
 
@@ -64,16 +78,20 @@ fn shown(ns: f64) -> String {
 /// `a read waits 5.00ms for the disk, not 2.00ms`.
 impl fmt::Display for FigureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (dir, here, base) = (self.dir, shown(self.here), shown(self.base));
+        let (here, base) = (shown(self.here), shown(self.base));
+        let (a, what) = match self.is_sync {
+            true => ("an", "fsync".to_owned()),
+            false => ("a", self.dir.to_string()),
+        };
         match &self.waits_for {
-            None => write!(f, "a {dir} now spends {here} inside the disk ({base} before)"),
-            Some(what) if self.here < NOTHING => {
-                write!(f, "no {dir} waits for {what}; under the default each does, for {base}")
+            None => write!(f, "{a} {what} now spends {here} inside the disk ({base} before)"),
+            Some(on) if self.here < NOTHING => {
+                write!(f, "no {what} waits for {on}; under the default each does, for {base}")
             }
-            Some(what) if self.base < NOTHING => {
-                write!(f, "a {dir} waits {here} for {what}; under the default none does")
+            Some(on) if self.base < NOTHING => {
+                write!(f, "{a} {what} waits {here} for {on}; under the default none does")
             }
-            Some(what) => write!(f, "a {dir} waits {here} for {what}, not {base}"),
+            Some(on) => write!(f, "{a} {what} waits {here} for {on}, not {base}"),
         }
     }
 }
@@ -112,6 +130,7 @@ mod tests {
         let cause = |here, base| FigureCause {
             scheduler: "bfq".to_owned(),
             dir: Dir::Read,
+            is_sync: false,
             waits_for: Some("flushes of the disk's cache".to_owned()),
             here,
             base,
@@ -122,5 +141,8 @@ mod tests {
         assert!(cause(600_000.0, 525_000.0).if_it_differs(1.0).is_some());
         let served = FigureCause { waits_for: None, ..cause(12.2e6, 3.74e6) };
         assert_eq!(served.to_string(), "a read now spends 12.2ms inside the disk (3.74ms before)");
+        let waits_for = Some("its commit block".to_owned());
+        let sync = FigureCause { is_sync: true, waits_for, ..cause(239e6, 353e6) };
+        assert_eq!(sync.to_string(), "an fsync waits 239ms for its commit block, not 353ms");
     }
 }

@@ -92,12 +92,14 @@ fn paragraph(here: &Measured, base: &Measured, contrasts: &[Contrast]) -> (Strin
         jobs.push(format!("{}: {}", names.join(", "), chance(contrasts.iter().filter(of_none))));
     }
     let mut text = format!("{pair}: {}.", jobs.join("; "));
-    let cause = |dir: Dir| {
-        let work = if dir == Dir::Read { Work::Read } else { Work::Write };
-        let contrast = said.iter().find(|contrast| contrast.figure.work == Some(work))?;
-        FigureCause::of(contrast, dir, here, base)
+    let of_work = |work: Work| said.iter().find(|contrast| contrast.figure.work == Some(work));
+    let cause = |work: Work| match work {
+        Work::Sync => FigureCause::of_syncs(of_work(work)?, here, base),
+        Work::Read => FigureCause::of(of_work(work)?, Dir::Read, here, base),
+        _ => FigureCause::of(of_work(work)?, Dir::Write, here, base),
     };
-    let causes: Vec<FigureCause> = Dir::BOTH.into_iter().filter_map(cause).collect();
+    // Who syncs waits in syncs more than in writes.
+    let causes: Vec<FigureCause> = [Work::Read, Work::Sync, Work::Write].into_iter().filter_map(cause).collect();
     text.extend(causes.iter().map(|cause| format!(" Why: {cause}.")));
     (text, causes)
 }
