@@ -40,7 +40,9 @@ impl NotFull {
 pub fn memory_not_full(measured: &[Arc<Measured>], jobs: &[JobPlan], host: &HostKnobs, ran: Span) -> Option<NotFull> {
     let fills = |job: &&JobPlan| {
         let IoCharacter { writes, paced, syncs, amount, .. } = job.character;
-        job.is_buffered && writes && !paced && syncs == Syncs::Never && amount.is_none()
+        // Small files that are synced as they are closed leave nothing dirty behind.
+        let closes = job.options.iter().any(|(name, text)| name == "fsync_on_close" && text != "0");
+        job.is_buffered && writes && !paced && syncs == Syncs::Never && amount.is_none() && !closes
     };
     let mut writers: Vec<&JobPlan> = jobs.iter().filter(fills).collect();
     let mut left: f64 = 0.0;
