@@ -329,6 +329,16 @@ impl JobFile {
         !self.jobs.iter().all(is_below)
     }
 
+    /// That no job uses a file, so that this file system, asked for beside the job file, is below none.
+    pub fn without_files_on(&self, fs: FsMount) -> Errors {
+        let problem = self.jobs.first().map(|job| {
+            let place = job.settings.place_of("filename", &job.place);
+            let title = format!("--fs {fs}: every job uses a raw device");
+            Problem::new(place, title, "a file name outside /dev".to_owned())
+        });
+        Errors::new(&self.texts, problem.into_iter().collect())
+    }
+
     /// The file system below its files on a usual machine: the one that it says, or else ext4, which fio's working
     /// directory is on, if any job uses a file.
     ///

@@ -302,7 +302,14 @@ fn a_file_system_is_one_that_is_modelled_and_that_no_job_contradicts() {
     let said = file(&folder, "said.fio", b"[a]\n; blksched: fs=xfs\nsize=1m\n");
     refused(&["simulate", &said, "--fs", "ext4"], &["--fs ext4: the job file says fs=xfs"]);
     let raw = file(&folder, "raw.fio", b"[a]\nfilename=/dev/sda\nsize=1m\n");
-    refused(&["compare", &raw, "--fs", "ext4"], &["--fs ext4: every job uses a raw device"]);
+    let line = "filename=/dev/sda";
+    refused(&["compare", &raw, "--fs", "ext4"], &["--fs ext4: every job uses a raw device", line, "outside /dev"]);
+    let words = [("fs=extt4", "expected ext4, xfs or none"), ("fs=zfs", "expected another one (this file system is")];
+    for (nth, (said, expected)) in words.into_iter().enumerate() {
+        let jobs = format!("[a]\n; blksched: {said}\nsize=1m\n");
+        let jobs = file(&folder, &format!("word-{nth}.fio"), jobs.as_bytes());
+        refused(&["simulate", &jobs], &[expected]);
+    }
     // What the command line says wrongly is shown there, and not at the job.
     let log = file(&folder, "log.fio", b"[a]\nrw=write\nsize=1m\n");
     let there = ["--fs ext4:journal_dev=sdq: the log of ext4:journal_dev=sdq is to be on sdq", "; expected "];

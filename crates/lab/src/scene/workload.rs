@@ -268,9 +268,7 @@ fn fits(file: &JobFile, fs: Option<FsMount>) -> Result<(), Error> {
     let Some(asked) = fs else { return Ok(()) };
     match file.file_system() {
         Some(said) if said != asked => Err(Error::Input(format!("--fs {asked}: the job file says fs={said}"))),
-        None if asked != FsKind::None && !file.uses_files() => {
-            Err(Error::Input(format!("--fs {asked}: every job uses a raw device; expected a file name outside /dev")))
-        }
+        None if asked != FsKind::None && !file.uses_files() => Err(Error::Jobs(file.without_files_on(asked))),
         _ => Ok(()),
     }
 }

@@ -77,7 +77,12 @@ fn set_fallocate(settings: &mut Settings, word: &str) -> Result<(), &'static str
 }
 
 fn read_fs(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
-    let wrong = |wrong: WrongMount| ValueError { expected: wrong.why, nearest: wrong.nearest };
+    // It is the end of a sentence that has "expected" already.
+    let expected = |why: &str| match why.split_once(": expected ") {
+        Some((_, expected)) => expected.to_owned(),
+        None => format!("another one ({why})"),
+    };
+    let wrong = |wrong: WrongMount| ValueError { expected: expected(&wrong.why), nearest: wrong.nearest };
     settings.rare.fs = Some(FsMount::named(text).map_err(wrong)?);
     Ok(())
 }
