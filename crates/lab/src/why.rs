@@ -1,6 +1,7 @@
 //! Why: the first moment at which two schedulers differ, and the stories of single I/Os in words.
 
 pub mod blame;
+mod capped;
 mod explanation;
 mod lever;
 pub mod names;

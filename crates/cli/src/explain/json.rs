@@ -38,8 +38,15 @@ pub(crate) fn text(explanation: &Explanation, remedies: Option<&Remedies>) -> St
 
 fn tried(remedies: &Remedies) -> Value {
     let one = |remedy: &Remedy| {
-        let Remedy { what, mean, p99, syncs, .. } = remedy;
-        json!({ "changed": what, "mean_ns": mean, "p99_ns": p99, "syncs": syncs })
+        let Remedy { what, mean, p99, syncs, mean_write, longest, .. } = remedy;
+        json!({
+            "changed": what,
+            "mean_ns": mean,
+            "p99_ns": p99,
+            "syncs": syncs,
+            "mean_write_ns": mean_write,
+            "longest_ns": longest,
+        })
     };
     json!({ "job": remedies.who, "tried": remedies.tried.iter().map(one).collect::<Vec<_>>() })
 }

@@ -369,3 +369,65 @@ fn an_fsync_behind_the_flushers_sorted_writes_is_told_with_the_journal_and_in_pa
     let raw = done(&[&load, &scene[..], &["--fs", "none"]].concat());
     assert!(!raw.contains("another's log"), "{raw}");
 }
+
+/// A database's log beside a pod under a cap, in one short journal: in 6.12 whoever needs room in it waits for what the
+/// pod writes home.
+const HOST_AND_POD: &str = "\
+[global]
+; blksched: fs=ext4:journal_size=4m
+rw=write
+bs=4k
+time_based
+runtime=20
+[host]
+fsync=1
+thinktime=20ms
+size=16m
+[image]
+bs=1m
+fsync=4
+size=256m
+cgroup=pod
+; blksched: cgroup_files=io.max: wbps=2097152 wiops=100
+[files]
+numjobs=2
+thinktime=2ms
+nrfiles=200
+filesize=4k
+size=800k
+openfiles=1
+file_service_type=sequential
+create_on_open=1
+unlink_each_loop=1
+cgroup=pod
+";
+
+#[test]
+fn a_capped_group_that_holds_the_journal_up_is_named_with_what_helps() {
+    let jobs = job_file("host-and-pod.fio", HOST_AND_POD);
+    let explain = ["explain", &jobs, "--elevator", "mq-deadline@6.12", "--disk", "sata-ssd-ideal"];
+    let text = done(&[&explain[..], &["--process", "host", "--remedies"]].concat());
+    assert!(text.contains("metadata that it needs on the disk stood 1."), "{text}");
+    assert!(text.contains(" under the io.max of group pod"), "{text}");
+    assert!(text.contains("Others waited longest for group pod: "), "{text}");
+    assert!(text.contains("is what the io.max of group pod (wbps=2097152 wiops=100) decides; without it"), "{text}");
+    let longest = |what: &str| {
+        let row = text.lines().find(|line| line.trim_start().starts_with(what)).unwrap_or_else(|| panic!("{text}"));
+        let longest = row.split_whitespace().rev().nth(1).expect("the column before the last");
+        longest.strip_suffix("ms").map_or(1000.0, |ms| ms.parse::<f64>().expect("milliseconds"))
+    };
+    let tried = ["nothing", "pod: io.max: wbps=8388608 wiops=400", "pod: no io.max", "Linux 6.18"].map(longest);
+    assert!(tried[0] == 1000.0 && tried[1] < 1000.0 && tried[2] < 100.0 && tried[3] < 100.0, "{tried:?}: {text}");
+    // Of the pod's own fsyncs, which are as slow as the cap makes them, it is not asked what helps.
+    let all = done(&[&explain[..], &["--remedies"]].concat());
+    assert!(all.contains("host: mean sync") && all.contains("its own group"), "{all}");
+}
+
+#[test]
+fn on_xfs_the_log_that_another_process_wrote_is_waited_for_and_not_memory() {
+    let jobs = "[log]\nnumjobs=4\nrw=write\nbs=4k\nsize=64m\nfsync=1\nfallocate=none\ntime_based\nruntime=10\n";
+    let jobs = job_file("four-logs.fio", jobs);
+    let text = done(&["explain", &jobs, "--fs", "xfs", "--elevator", "mq-deadline", "--disk", "hdd-7200-ideal"]);
+    assert!(text.contains("with that of the journal's writes, took"), "{text}");
+    assert!(!text.contains("the host's memory kept it"), "{text}");
+}

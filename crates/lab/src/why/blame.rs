@@ -12,6 +12,9 @@ use super::names::Names;
 use super::phrase::{rule, time};
 use crate::verdict::role::Role;
 
+/// To blame for a process's own `io.max`.
+pub(super) const OWN_GROUP: &str = "its own group";
+
 /// The key of a row: the processes of one name, those of another, and a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlameKey {
@@ -46,6 +49,8 @@ impl Rows {
                 }
                 Whose::Process(process) => Some(names.job(process)),
                 Whose::Flush if !part.is_service() => Some("a flush".to_owned()),
+                Whose::Group(group) if names.is_within(by, group) => Some(OWN_GROUP.to_owned()),
+                Whose::Group(group) => Some(names.group(group)),
                 Whose::Flush | Whose::Nobody => None,
             };
             let key = BlameKey { who: names.job(by), leg: part.leg(), whom, rule: rule(part) };
@@ -115,7 +120,9 @@ impl Rows {
         let blamed = |(key, ..): &&(BlameKey, Span, u64)| {
             let whom = key.whom.as_deref();
             counts(&key.who)
-                && whom.is_some_and(|whom| whom != "itself" && whom != "a flush" && !whom.starts_with("another "))
+                && whom.is_some_and(|whom| {
+                    !["itself", "a flush", OWN_GROUP].contains(&whom) && !whom.starts_with("another ")
+                })
         };
         let mut pairs: BTreeMap<(&str, &str), Span> = BTreeMap::new();
         for (key, time, _) in self.rows.iter().filter(blamed) {

@@ -6,11 +6,12 @@ use std::rc::Rc;
 
 use blksched::reasons::{Domain, HeldBack};
 use blksched::tunables::{Knob, Tunables};
-use blksched::{Dir, Span};
+use blksched::{Dir, GroupId, Span};
 use blksched_measure::Reasons;
 use blksched_simulate::story::{Batched, Blame, Part, Rule, StoriesAsked, Storyteller, Whose};
 use blksched_simulate::{Surroundings, Trial};
 
+use super::capped::Capped;
 use super::names::Names;
 use super::phrase::time;
 use crate::error::Error;
@@ -25,21 +26,24 @@ const SAME: f64 = 0.05;
 enum Lever {
     Lower(&'static str),
     Raise(&'static str),
+    /// The `io.max` of another's group, under which metadata wait for all.
+    Cap(GroupId),
     /// How many requests the disk gets at a time, which is no scheduler's.
     Depth,
 }
-use Lever::{Depth, Lower, Raise};
+use Lever::{Cap, Depth, Lower, Raise};
 
 impl Lever {
     fn knob(self) -> &'static str {
         match self {
             Lower(knob) | Raise(knob) => knob,
+            Cap(_) => "io.max",
             Depth => "queue_depth",
         }
     }
 
     fn is_of(self, tunables: &dyn Tunables) -> bool {
-        self == Depth || tunables.find(self.knob()).is_ok()
+        matches!(self, Depth | Cap(_)) || tunables.find(self.knob()).is_ok()
     }
 
     /// Its value in this trial, and the same trial with half of it, or twice as much, if the knob takes that.
@@ -50,6 +54,10 @@ impl Lever {
             let next = (depth > 1)
                 .then(|| ((depth / 2).to_string(), Trial { surroundings, ..trial.clone() }.for_all_members(trial)));
             return Some((depth.to_string(), next));
+        }
+        if let Cap(group) = self {
+            let capped = Capped::above(&trial.plan, group)?;
+            return Some((capped.text(&trial.plan).to_owned(), Some(("max".to_owned(), capped.lifted(trial)))));
         }
         let built = trial.elevator.build();
         let knob = built.elevator.tunables().find(self.knob()).ok()?;
@@ -64,7 +72,7 @@ impl Lever {
     fn next(self, knob: &Knob, raw: i64) -> Option<i64> {
         let next = match self {
             Raise(_) => raw.max(1).checked_mul(2)?,
-            Lower(_) | Depth => raw / 2,
+            Lower(_) | Cap(_) | Depth => raw / 2,
         };
         (next != raw && knob.check(next).is_ok()).then_some(next)
     }
@@ -114,8 +122,12 @@ fn decisive(teller: &Storyteller, names: &Names, who: &str, tunables: &dyn Tunab
         if names.job(by) != who || is_own {
             continue;
         }
-        if let Some(lever) = levers(part).iter().find(|lever| lever.is_of(tunables)) {
-            *sums.entry(*lever).or_default() += cell.time;
+        let cap = match part {
+            Part::Max(group) if !names.is_within(by, group) => Some(Cap(group)),
+            _ => None,
+        };
+        if let Some(lever) = cap.or_else(|| levers(part).iter().find(|lever| lever.is_of(tunables)).copied()) {
+            *sums.entry(lever).or_default() += cell.time;
         }
     }
     sums.into_iter().max_by_key(|&(_, time)| time)
@@ -162,7 +174,11 @@ pub(super) fn sentence(
         return Ok(None);
     }
     let Some((value, next)) = lever.turned(trial) else { return Ok(None) };
-    let said = format!("{:.0} % of {who}'s time is what {} = {value} decides", 100.0 * share, lever.knob());
+    let knob = match lever {
+        Cap(group) => format!("the io.max of {} ({value})", names.group(group)),
+        lever => format!("{} = {value}", lever.knob()),
+    };
+    let said = format!("{:.0} % of {who}'s time is what {knob} decides", 100.0 * share);
     let Some((next, changed)) = next else { return Ok(Some(LeverSaid::of(format!("{said}.")))) };
     let then = Rc::new(RefCell::new(changed.storyteller(StoriesAsked::nothing())));
     changed.simulate_before(then.clone(), Reasons::new()).map_err(Error::input)?;
@@ -172,15 +188,13 @@ pub(super) fn sentence(
     let changes = (after - before).abs() > SAME * before;
     let (said, effect) = match !changes {
         // What changes nothing decides nothing.
-        true => (
-            format!("{:.0} % of {who}'s time is spent under {} = {value}", 100.0 * share, lever.knob()),
-            "changes little",
-        ),
+        true => (format!("{:.0} % of {who}'s time is spent under {knob}", 100.0 * share), "changes little"),
         false if after < before => (said, "helps"),
         false => (said, "makes it worse"),
     };
+    let effect = if matches!(lever, Cap(_)) { "without it".to_owned() } else { format!("{next} {effect}:") };
     let text = format!(
-        "{said}; {next} {effect}: in a second run with the same seed its I/Os take {} on average, not {}.",
+        "{said}; {effect} in a second run with the same seed its I/Os take {} on average, not {}.",
         time(then),
         time(now)
     );

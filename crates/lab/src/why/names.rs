@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use blksched::SubmitterId;
+use blksched::{GroupId, SubmitterId};
 use blksched_simulate::story::Whose;
 use blksched_text::{did_you_mean, nearest};
 use blksched_workloads::Plan;
@@ -14,6 +14,10 @@ use crate::error::{Expected, WordError};
 pub struct Names {
     /// Name, number, whether the name has several processes, and the report's row.
     processes: Vec<(String, u32, bool, u32)>,
+    /// The control group of each process.
+    within: Vec<GroupId>,
+    /// The paths of the groups below the root; the first is number 1.
+    groups: Vec<String>,
     /// The disks of a run of several.
     disks: Vec<String>,
 }
@@ -24,13 +28,18 @@ impl Names {
         let named = |name: &str| plan.jobs.iter().filter(|job| job.name == name).count();
         let processes = plan.jobs.iter();
         let processes = processes.map(|job| (job.name.clone(), job.number, named(&job.name) > 1, job.row));
-        Names { processes: processes.collect(), disks: plan.disks.clone() }
+        Names {
+            processes: processes.collect(),
+            within: plan.jobs.iter().map(|job| job.cgroup).collect(),
+            groups: plan.groups.iter().map(|group| group.name.clone()).collect(),
+            disks: plan.disks.clone(),
+        }
     }
 
     /// Names for a server's recording, which has none: numbers.
     pub fn numbered(most: u32) -> Names {
         let processes = (0..=most).map(|id| (format!("submitter-{id}"), 0, false, id)).collect();
-        Names { processes, disks: Vec::new() }
+        Names { processes, within: Vec::new(), groups: Vec::new(), disks: Vec::new() }
     }
 
     /// The name of one process.
@@ -46,6 +55,20 @@ impl Names {
     pub fn job(&self, submitter: SubmitterId) -> String {
         let own = self.processes.get(submitter.0 as usize);
         own.map_or_else(|| self.of_the_kernel(submitter), |(name, ..)| name.clone())
+    }
+
+    /// Whether this process is in this group, or is a server's, whose groups are its submitters' own.
+    pub fn is_within(&self, submitter: SubmitterId, group: GroupId) -> bool {
+        self.within.get(submitter.0 as usize).is_none_or(|own| *own == group)
+    }
+
+    /// A control group.
+    pub fn group(&self, group: GroupId) -> String {
+        match (group.0 as usize).checked_sub(1).map(|nth| self.groups.get(nth)) {
+            None => "the root group".to_owned(),
+            Some(Some(name)) => format!("group {name}"),
+            Some(None) => format!("group {}", group.0),
+        }
     }
 
     /// The kernel's threads have the numbers behind the processes': the flusher, a journal's thread, its workers, and
@@ -68,6 +91,7 @@ impl Names {
         match whose {
             Whose::Process(submitter) => self.process(submitter),
             Whose::Flush => "a flush of the disk's cache".to_owned(),
+            Whose::Group(group) => self.group(group),
             Whose::Nobody => "a process whose command has not come back".to_owned(),
         }
     }

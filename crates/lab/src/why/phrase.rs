@@ -40,6 +40,7 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     let (served, waits): (Vec<&TimeShare>, Vec<&TimeShare>) = shares.iter().partition(|share| share.part.is_service());
     let sum = |shares: &[&TimeShare]| shares.iter().fold(Span::ZERO, |sum, share| sum + share.time);
     let (waited, service) = (sum(&waits), sum(&served));
+    let waited_in_all = waited;
     let mut told = waits;
     told.sort_by_key(|share| core::cmp::Reverse(share.time));
     let enough = |share: &&TimeShare| share.time.as_ns() * 100 >= story.latency().as_ns();
@@ -57,7 +58,8 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     };
     if !service.is_zero() {
         let parts: Vec<String> = served.iter().map(|share| service_word(share)).collect();
-        text += &format!("; its own service in the disk took {} ({})", time(service), parts.join(", "));
+        let among = if story.journal.waited > waited_in_all { ", with that of the journal's writes," } else { "" };
+        text += &format!("; its own service in the disk{among} took {} ({})", time(service), parts.join(", "));
     }
     text
 }
@@ -115,7 +117,7 @@ fn requests(whose: Whose, commands: u32, by: SubmitterId, names: &Names, noun: &
     match whose {
         Whose::Process(process) if process == by => format!("{count} of its own {noun}"),
         Whose::Process(process) => format!("{count} of {}'s {noun}", names.process(process)),
-        Whose::Flush | Whose::Nobody => names.whose(whose),
+        Whose::Flush | Whose::Group(_) | Whose::Nobody => names.whose(whose),
     }
 }
 
@@ -136,7 +138,10 @@ fn phrase(share: &TimeShare, by: SubmitterId, names: &Names) -> String {
             format!("it slept {length} for a request slot (nr_requests) while the disk worked for {}", who(whose))
         }
         Part::Policy(by, whose) => format!("{by} held it back {length} while the disk worked for {}", who(whose)),
-        Part::Max(_) => format!("its group's io.max held it back {length}"),
+        Part::Max(group) if names.is_within(by, group) => format!("its group's io.max held it back {length}"),
+        Part::Max(group) => {
+            format!("metadata that it needs on the disk stood {length} under the io.max of {}", names.group(group))
+        }
         Part::QueuePlug => format!("the queue was plugged for {length}"),
         Part::Behind(whose, rule) => behind(whose, rule, &length, (&of, &who)),
         Part::IdleFor(process) => format!("the disk was kept idle {length} for {}", who(Whose::Process(process))),

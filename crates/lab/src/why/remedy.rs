@@ -1,7 +1,8 @@
 //! What would make a job's syncs on a file system shorter: each is tried by a run with the same seed.
 //!
 //! **Rule** the same load, disk and seed, with one thing changed: the scheduler, the deadline of writes, the age at
-//! which a transaction commits, or the job itself, which then calls `fdatasync` on a file that has been written.
+//! which a transaction commits, a group's `io.max` (and the kernel, if it is one that holds metadata under it), or the
+//! job itself, which then calls `fdatasync` on a file that has been written.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use blksched_simulate::{JobOutcome, Trial};
 use blksched_workloads::host::fs::{FsKind, FsMount, MountOptions};
 use blksched_workloads::{JobPlan, Plan};
 
-use super::blame::Rows;
+use super::blame::{OWN_GROUP, Rows};
+use super::capped::Capped;
 use crate::error::Error;
 use crate::scene::{Contender, Scene, Stage};
 
@@ -20,6 +22,9 @@ const NAMED: f64 = 0.2;
 
 /// The schedulers of today's kernels.
 const SCHEDULERS: [&str; 4] = ["none", "mq-deadline", "kyber", "bfq"];
+
+/// The kernel under which metadata are known to pass `io.max`.
+const PASSES: &str = "6.18";
 
 /// What was changed, and the job's syncs then.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +38,12 @@ pub struct Remedy {
     pub p99: f64,
     /// How many there were.
     pub syncs: u64,
+    /// The mean of its writes \[ns\]: they wait for a block in the log, or for room in it.
+    pub mean_write: f64,
+    /// The longest of both \[ns\].
+    pub longest: f64,
+    /// All of both, for each sync \[ns\].
+    each: f64,
 }
 
 /// What was tried for a job.
@@ -69,7 +80,7 @@ impl Remedies {
             tried.push(Measured::of(&other)?.remedy(&plan, &who, what));
         }
         tried.retain(|remedy| remedy.syncs > 0);
-        tried.sort_by(|a, b| a.mean.total_cmp(&b.mean));
+        tried.sort_by(|a, b| a.each.total_cmp(&b.each));
         tried.insert(0, as_it_was);
         Ok(Some(Remedies { who, tried }))
     }
@@ -82,12 +93,15 @@ impl Remedies {
                 Column::words("what", "changed, in a run of its own"),
                 Column::numbers("mean", &format!("{}: mean sync", self.who), Quantity::Time),
                 Column::numbers("p99", "p99", Quantity::Time),
+                Column::numbers("mean_write", "mean write", Quantity::Time),
+                Column::numbers("longest", "longest of both", Quantity::Time),
                 Column::numbers("syncs", "syncs", Quantity::Count),
             ],
         );
         for remedy in &self.tried {
             let what = if remedy.what.is_empty() { "nothing" } else { &remedy.what };
-            table.row([what.into(), Cell::from(remedy.mean), Cell::from(remedy.p99), remedy.syncs.into()]);
+            let times = [remedy.mean, remedy.p99, remedy.mean_write, remedy.longest].map(Cell::from);
+            table.row([what.into()].into_iter().chain(times).chain([remedy.syncs.into()]));
         }
         let apart = "not tried: a log on another disk (--fs ext4:journal_dev=sdb --disk sda=…,sdb=…)";
         table.note(format!("one seed each; `compare` says how sure; {apart}"));
@@ -95,12 +109,21 @@ impl Remedies {
     }
 }
 
-/// A job's syncs: how many, and how long in all \[ns\], and their 99th percentile.
+/// A process's syncs: how many, their mean and 99th percentile \[ns\]; its writes; and the longest of both.
 struct Syncs {
     by: SubmitterId,
     count: u64,
     mean: f64,
     p99: f64,
+    writes: (u64, f64),
+    longest: f64,
+}
+
+impl Syncs {
+    /// All time in syncs and writes \[ns\].
+    fn in_all(&self) -> f64 {
+        self.mean * self.count as f64 + self.writes.1 * self.writes.0 as f64
+    }
 }
 
 /// What a run's processes synced.
@@ -110,9 +133,15 @@ impl Measured {
     fn of(trial: &Trial) -> Result<Measured, Error> {
         let findings = trial.simulate().map_err(Error::input)?;
         let of = |(job, outcome): (&JobPlan, &JobOutcome)| {
-            let syncs = outcome.record.work(Work::Sync);
-            let p99 = syncs.clat.percentile(99.0).as_ns() as f64;
-            Syncs { by: job.submitter, count: syncs.ios, mean: syncs.lat.mean(), p99 }
+            let (syncs, writes) = (outcome.record.work(Work::Sync), outcome.record.work(Work::Write));
+            Syncs {
+                by: job.submitter,
+                count: syncs.ios,
+                mean: syncs.lat.mean(),
+                p99: syncs.clat.percentile(99.0).as_ns() as f64,
+                writes: (writes.ios, writes.lat.mean()),
+                longest: syncs.clat.max().max(writes.clat.max()).as_ns() as f64,
+            }
         };
         Ok(Measured(trial.plan.jobs.iter().zip(&findings.jobs).map(of).collect()))
     }
@@ -126,17 +155,41 @@ impl Measured {
     fn remedy(&self, plan: &Plan, who: &str, what: String) -> Remedy {
         let count = self.own(plan, who).map(|syncs| syncs.count).sum::<u64>();
         let time: f64 = self.own(plan, who).map(|syncs| syncs.mean * syncs.count as f64).sum();
-        let p99 = self.own(plan, who).map(|syncs| syncs.p99).fold(0.0, f64::max);
-        Remedy { what, mean: time / count.max(1) as f64, p99, syncs: count }
+        let most = |of: fn(&Syncs) -> f64| self.own(plan, who).map(of).fold(0.0, f64::max);
+        let writes = self.own(plan, who).map(|syncs| syncs.writes.0).sum::<u64>();
+        let in_writes: f64 = self.own(plan, who).map(|syncs| syncs.writes.1 * syncs.writes.0 as f64).sum();
+        let each = |time: f64, count: u64| time / count.max(1) as f64;
+        Remedy {
+            what,
+            mean: each(time, count),
+            p99: most(|syncs| syncs.p99),
+            syncs: count,
+            mean_write: each(in_writes, writes),
+            longest: most(|syncs| syncs.longest),
+            each: each(time + in_writes, count),
+        }
     }
 
-    /// The job that spends the most time in syncs, if that is a part of all its time that counts.
+    /// Of the jobs that sync, the one that spends the most time in syncs and writes, if that is a part of all its time
+    /// that counts. What a job waits for its own group's cap is as it was asked for, and counts only if there is
+    /// nothing else.
     fn who_waits(&self, plan: &Plan, blame: &Rows) -> Option<String> {
-        let names = plan.jobs.iter().map(|job| &job.name);
-        let in_syncs = |name: &str| self.own(plan, name).map(|syncs| syncs.mean * syncs.count as f64).sum::<f64>();
-        let all = |name: &str| blame.totals.get(name).map_or(0.0, |total| total.0.as_ns() as f64);
-        let counts = names.filter(|name| in_syncs(name) > 0.0 && in_syncs(name) >= NAMED * all(name));
-        counts.max_by(|a, b| in_syncs(a).total_cmp(&in_syncs(b))).cloned()
+        let in_syncs = |name: &str| match self.own(plan, name).any(|syncs| syncs.count > 0) {
+            true => self.own(plan, name).map(Syncs::in_all).sum::<f64>(),
+            false => 0.0,
+        };
+        let capped = |name: &str| {
+            let own = blame.rows.iter().filter(|(key, ..)| key.who == name && key.whom.as_deref() == Some(OWN_GROUP));
+            own.map(|(_, time, _)| time.as_ns() as f64).sum::<f64>()
+        };
+        let longest = |time: &dyn Fn(&str) -> f64| {
+            let names = plan.jobs.iter().map(|job| &job.name);
+            let all = |name: &str| blame.totals.get(name).map(|total| total.0.as_ns() as f64);
+            let counts =
+                names.filter(|name| all(name).is_some_and(|all| time(name) > 0.0 && time(name) >= NAMED * all));
+            counts.max_by(|a, b| time(a).total_cmp(&time(b))).cloned()
+        };
+        longest(&|name| in_syncs(name) - capped(name)).or_else(|| longest(&in_syncs))
     }
 }
 
@@ -149,7 +202,10 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
         let named = kernel.map_or(scheduler.to_owned(), |kernel| format!("{scheduler}@{}", release(kernel)));
         let of = |name: &str| stage.alone(name, &Catalogue::builtin());
         if let Ok(other) = of(&named).or_else(|_| of(scheduler)) {
-            others.push((other.name.clone(), stage.trial(scene, &other, trial.limit)));
+            // Of schedulers that decide alike under several kernels only the newest is there.
+            let of_another = kernel.is_some() && !other.name.contains('@');
+            let of = if of_another { format!(" as of Linux {PASSES}") } else { String::new() };
+            others.push((format!("{}{of}", other.name), stage.trial(scene, &other, trial.limit)));
         }
     }
     let built = trial.elevator.build();
@@ -162,6 +218,7 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
         let changed = Trial { knobs, ..trial.clone() }.for_all_members(trial);
         others.push((format!("write_expire = {}", knob.unit.show(raw)), changed));
     }
+    others.extend(capless(stage, scene, contender, trial));
     let fs = trial.plan.fs;
     let on = |fs: FsMount| {
         let mut plan = (*trial.plan).clone();
@@ -178,6 +235,22 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
     if let Some(plan) = stage.with_data_syncs(who) {
         let what = format!("fdatasync, in {who}'s files written beforehand (overwrite=1)");
         others.push((what, Trial { plan: Arc::new(plan), ..trial.clone() }));
+    }
+    others
+}
+
+/// Groups that have a cap: more of it, none, and a kernel under which metadata pass it.
+fn capless(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial) -> Vec<(String, Trial)> {
+    let mut others = Vec::new();
+    for capped in Capped::all(&trial.plan) {
+        let name = capped.name(&trial.plan);
+        others.extend(capped.raised(trial).map(|(text, raised)| (format!("{name}: io.max: {text}"), raised)));
+        others.push((format!("{name}: no io.max"), capped.lifted(trial)));
+    }
+    let newer = contender.name.split_once('@').map(|(name, _)| format!("{name}@{PASSES}"));
+    let newer = newer.filter(|name| !others.is_empty() && *name != contender.name);
+    if let Some(other) = newer.and_then(|name| stage.alone(&name, &Catalogue::builtin()).ok()) {
+        others.push((format!("Linux {PASSES}: metadata pass io.max"), stage.trial(scene, &other, trial.limit)));
     }
     others
 }

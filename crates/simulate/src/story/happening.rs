@@ -43,6 +43,8 @@ pub struct Begun {
     pub sectors: u64,
     /// Whether it needs a flush of the disk's cache, before it or after it.
     pub is_durable: bool,
+    /// Whether it is a file system's metadata, its log among them: others than its submitter may wait for it.
+    pub is_metadata: bool,
 }
 
 impl Begun {
@@ -56,6 +58,7 @@ impl Begun {
             start: bio.start,
             sectors: u64::from(bio.sectors),
             is_durable: bio.op == Op::Flush || !bio.durability.is_volatile(),
+            is_metadata: bio.hints.meta,
         }
     }
 
@@ -74,6 +77,7 @@ impl Begun {
             start: call.start(),
             sectors: call.bytes().div_ceil(512),
             is_durable: false,
+            is_metadata: false,
         }
     }
 }

@@ -10,6 +10,8 @@ pub enum Whose {
     Process(SubmitterId),
     /// The block queue: a flush of the disk's cache.
     Flush,
+    /// A control group, whose limit is reached.
+    Group(GroupId),
     /// No known process.
     Nobody,
 }
@@ -135,6 +137,7 @@ impl Part {
             | Part::DriveCache(whose)
             | Part::FlushWaits(whose) => whose,
             Part::IdleFor(submitter) => Whose::Process(submitter),
+            Part::Max(group) => Whose::Group(group),
             Part::Flush => Whose::Flush,
             _ => Whose::Nobody,
         }

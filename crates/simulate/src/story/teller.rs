@@ -11,7 +11,7 @@ use blksched_disks::{Activity, Stint, StintWork};
 use blksched_workloads::host::Host;
 
 use super::blame::Blame;
-use super::calls::{ForJournal, Landed, Others, Transfers};
+use super::calls::{ForJournal, Landed, Transfers};
 use super::happening::{Begun, Happening, IoId, IoRoute, Onlooker};
 use super::part::{Part, Piece, Whose, add};
 use super::path::{Keeps, LandedIo, Nap, Path, Stay, in_memory};
@@ -256,6 +256,11 @@ impl Storyteller {
         self.disks.iter().map(|disk| disk.timeline.len()).sum()
     }
 
+    /// What a look for unneeded parts may free: segments, and the transfers of calls.
+    fn history(&self) -> usize {
+        self.segments() + self.transfers.len()
+    }
+
     fn track(&mut self, rq: RequestId) -> &mut Track {
         let tracks = &mut self.here().tracks;
         if tracks.len() <= rq.index() {
@@ -426,7 +431,8 @@ impl Storyteller {
                 let expired = open.path.as_ref().is_some_and(|path| path.expired);
                 // A call may wait for what any device's flusher writes.
                 let by = if Host::is_flusher(self.flusher, begun.by) { self.flusher } else { begun.by };
-                self.transfers.landed(by, Landed { pieces, expired });
+                let is_metadata = by != self.flusher && (begun.is_metadata || by == SubmitterId(self.flusher.0 + 1));
+                self.transfers.landed(by, Landed { pieces, expired, is_metadata });
             }
             IoRoute::Transfer => {}
             IoRoute::Direct | IoRoute::Call => {
@@ -436,7 +442,7 @@ impl Storyteller {
                 self.keep(Story { nth, begun, begun_at, landed_at: at, pieces, journal });
             }
         }
-        if self.segments() >= self.next_forget {
+        if self.history() >= self.next_forget {
             self.forget(at);
         }
     }
@@ -444,8 +450,7 @@ impl Storyteller {
     /// The pieces of a call: the transfers that it waited for, and between them its submitter's naps.
     fn call(&self, begun: Begun, begun_at: Instant, at: Instant) -> (Vec<Piece>, ForJournal) {
         let mut pieces = Vec::new();
-        let others = Others { flusher: self.flusher, journal: SubmitterId(self.flusher.0 + 1) };
-        let (told, journal) = self.transfers.pieces((begun.by, begun.op), others, (begun_at, at));
+        let (told, journal) = self.transfers.pieces((begun.by, begun.op), self.flusher, (begun_at, at));
         for piece in told {
             match piece.part {
                 Part::Memory => {
@@ -510,7 +515,7 @@ impl Storyteller {
                 naps.retain(|nap| nap.to.is_none_or(|to| to >= oldest));
             }
         }
-        self.next_forget = (2 * self.segments()).max(FIRST_LOOK);
+        self.next_forget = (2 * self.history()).max(FIRST_LOOK);
     }
 }
 
