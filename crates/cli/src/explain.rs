@@ -20,7 +20,7 @@ use blksched_measure::Reasons;
 use blksched_simulate::story::StoriesAsked;
 
 use crate::failure::Failure;
-use crate::input::in_turn;
+use crate::input::{OnDisk, in_turn};
 use crate::output;
 #[cfg(feature = "pictures")]
 use crate::report;
@@ -64,7 +64,7 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
     };
     let mut explanation = Explanation::of(run, &teller, &names).with_knob(&teller, &names, &trial)?;
     let remedies = match arguments.remedies {
-        true => Remedies::tried(&stage, scene, &contender, &trial, &explanation.blame)?,
+        true => Remedies::tried(&stage, scene, &contender, &trial, &explanation.blame, &OnDisk)?,
         false => None,
     };
     explanation.notes.extend(about_remedies(arguments, &explanation, remedies.is_some()));

@@ -137,6 +137,13 @@ fn prepare(arguments: &ValidateArguments) -> Result<ValidationPlan, Failure> {
     let job = ValidatedJob::load(&arguments.job)?;
     let targets = targets(arguments, &job)?;
     let is_folder = targets.others.is_empty() && targets.target.is_folder;
+    let is_there = targets.others.iter().map(|other| &other.target).chain([&targets.target]).all(JobTarget::is_there);
+    if job.writes && !arguments.destroy && !is_there {
+        return Err(Failure::Input(format!(
+            "--on {}: no such disk, file or folder; --destroy makes a new file of that name, for all files of the job",
+            arguments.on
+        )));
+    }
     if job.writes && !arguments.destroy && !is_folder {
         let what = format!("{} writes, and data on {} would be lost", job.name, arguments.on);
         return Err(Failure::Input(format!("{what}: give --destroy if it may be lost, or use a job that only reads")));

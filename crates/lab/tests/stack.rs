@@ -124,6 +124,15 @@ fn a_search_leaves_a_member_alone_that_was_given_its_own() {
 }
 
 #[test]
+fn where_all_files_are_on_another_disk_nothing_is_said_of_a_file_system_on_the_first() {
+    let jobs = "[files]\ndirectory=/mnt/x\nsize=16m\nrw=write\nfsync=1\n[raw]\nfilename=/dev/sda\nrw=read\ndirect=1\n";
+    let scene = Scene::of_jobs("raw.fio", jobs, "sda=ide-2002,/mnt/x=ide-2002");
+    let notes = Stage::load(&scene, &NoFiles).unwrap().notes().join("\n");
+    assert!(notes.contains("no file is there: they are regions of their disks"), "{notes}");
+    assert!(!notes.contains("on a fresh ext4") && !notes.contains("lies over their"), "{notes}");
+}
+
+#[test]
 fn raw_io_over_the_files_of_a_stacked_device_is_told() {
     let jobs = "[files]\ndirectory=/mnt/x\nsize=16m\nrw=randread\n[raw]\nfilename=/dev/md0\nrw=read\n";
     for disk in ["md0=md-raid0:2xide-2002", "md0=md-raid1:sda+sdb,sda=ide-2002,sdb=ide-2002"] {

@@ -36,7 +36,7 @@ impl PyComparison {
     fn why(&self) -> Vec<PyCause> {
         let cause = |cause: &blksched_lab::verdict::cause::FigureCause| PyCause {
             scheduler: cause.scheduler.clone(),
-            direction: cause.dir.to_string(),
+            direction: if cause.is_sync { "sync".to_owned() } else { cause.dir.to_string() },
             waits_for: cause.waits_for.clone(),
             here_ns: cause.here,
             base_ns: cause.base,

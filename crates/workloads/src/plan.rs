@@ -66,6 +66,10 @@ pub struct IoCharacter {
     pub writes: bool,
     /// Whether it waits until its writes are stable.
     pub syncs: Syncs,
+    /// Whether it syncs each file that it writes when it closes it (fio counts no such sync).
+    pub syncs_on_close: bool,
+    /// Whether it touches a mapping of its file (`ioengine=mmap`).
+    pub is_mapped: bool,
     /// Whether it has a rate or think time, and would do no more even if it could.
     pub paced: bool,
     /// How much it transfers \[bytes\]; `None` if it only ends by time, or it is unknown.

@@ -71,6 +71,11 @@ fn bottoms(sys: &Path, found: &mut Vec<PathBuf>) {
 }
 
 impl JobTarget {
+    /// Whether it exists.
+    pub(super) fn is_there(&self) -> bool {
+        self.bytes.is_some() || self.is_folder || self.is_device
+    }
+
     /// # Errors
     /// If it is no file and no block device.
     pub fn inspect(path: &Path) -> Result<JobTarget, Failure> {

@@ -351,7 +351,7 @@ fn an_fsync_behind_the_flushers_sorted_writes_is_told_with_the_journal_and_in_pa
     let text = done(&load);
     assert!(text.contains("append's fsync took 9."), "two deadlines of 5 s: {text}");
     assert!(
-        text.contains(" of it for the journal's writes, which stood behind others in the scheduler for 5."),
+        text.contains(" of it for the journal's writes, which stood behind write-back's in the scheduler for 5."),
         "{text}"
     );
     assert!(text.contains(" trips to the disk, "), "{text}");
@@ -360,6 +360,7 @@ fn an_fsync_behind_the_flushers_sorted_writes_is_told_with_the_journal_and_in_pa
     let [nothing, none, expire] = ["nothing", "none", "write_expire = "].map(tried);
     assert!(nothing.is_some() && nothing < none && none < expire, "{text}");
     assert!(tried("commit=30").is_some() && tried("fdatasync, in append's files").is_some(), "{text}");
+    assert!(tried("its log on another such disk").is_some(), "{text}");
     let load = ["compare", &jobs, "--elevators", "mq-deadline,none", "--seeds", "1", "--details"];
     let text = done(&[&load, &scene[..]].concat());
     let heads = text.lines().find(|line| line.contains("another's log")).expect("the parts of an fsync");

@@ -36,6 +36,9 @@ fn a_job_that_writes_and_a_path_that_is_none_are_refused() {
     let on = |job: &Path, path: &str| run(&folder, &[text(job), "--on", path, "--disk", "fixed"]);
     let said = refused(&on(&writes, text(&scratch)));
     assert!(said.contains("w writes") && said.contains("--destroy"), "{said}");
+    let missing = text(&scratch).to_owned() + "-not";
+    let said = refused(&on(&writes, &missing));
+    assert!(said.contains("no such disk, file or folder; --destroy makes a new file"), "{said}");
     assert!(refused(&on(&reads, "/no/such/folder/file")).contains("/no/such/folder/file"));
     assert!(refused(&on(&reads, "/dev/null")).contains("expected a file, a folder or a block device"));
     assert!(refused(&on(&reads, text(&folder.join("absent")))).contains("there is no such file"));

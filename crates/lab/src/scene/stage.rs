@@ -313,7 +313,7 @@ impl Stage {
     /// Raw I/O to the disk that the files' file system is on.
     fn raw_below_files(&self) -> Option<String> {
         let first = self.among.first_names();
-        let file = self.workload.file.as_ref().filter(|_| self.plan.fs != FsKind::None)?;
+        let file = self.workload.file.as_ref().filter(|_| !self.plan.files.is_empty())?;
         let is_first = |device: &str| first.iter().any(|name| name.is_empty() || *name == whole_disk(device));
         let device = file.devices().find(|device| is_first(device))?;
         Some(format!(
@@ -376,10 +376,12 @@ impl Stage {
             );
         }
         if self.plan.fs != FsKind::None && self.plan.jobs.iter().any(|job| job.disks.iter().any(|disk| *disk > 0)) {
-            let fs = self.plan.fs;
+            let first_has = match self.plan.files.is_empty() {
+                true => "and no file is there: they are regions of their disks".to_owned(),
+                false => format!("which has the {}", self.plan.fs),
+            };
             notes.push(format!(
-                "not modelled: a file system on any disk but {first}, which has the {fs} (--disk names the first disk \
-                 first)"
+                "not modelled: a file system on any disk but {first}, {first_has} (--disk names the first disk first)"
             ));
         }
         notes

@@ -242,7 +242,7 @@ impl Workload {
             notes.push(format!("--fs {fs} changes nothing: programs and traces use the disk itself"));
         }
         let is_said = self.fs.is_some() || self.file.as_ref().is_some_and(|file| file.file_system().is_some());
-        notes.extend((plan.fs != FsKind::None).then(|| on_a_file_system(plan, is_said)));
+        notes.extend((!plan.files.is_empty()).then(|| on_a_file_system(plan, is_said)));
         notes.extend(self.told.iter().chain(&plan.told).cloned());
         notes.extend(self.machine.as_ref().map(|device| {
             let words: Vec<String> = device.words.iter().map(|(name, value)| format!("{name}={value}")).collect();

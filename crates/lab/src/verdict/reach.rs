@@ -39,10 +39,9 @@ impl NotFull {
 /// waits for the disk. `None` if some did, or if they end earlier.
 pub fn memory_not_full(measured: &[Arc<Measured>], jobs: &[JobPlan], host: &HostKnobs, ran: Span) -> Option<NotFull> {
     let fills = |job: &&JobPlan| {
-        let IoCharacter { writes, paced, syncs, amount, .. } = job.character;
+        let IoCharacter { writes, paced, syncs, syncs_on_close, amount, .. } = job.character;
         // Small files that are synced as they are closed leave nothing dirty behind.
-        let closes = job.options.iter().any(|(name, text)| name == "fsync_on_close" && text != "0");
-        job.is_buffered && writes && !paced && syncs == Syncs::Never && amount.is_none() && !closes
+        job.is_buffered && writes && !paced && syncs == Syncs::Never && amount.is_none() && !syncs_on_close
     };
     let mut writers: Vec<&JobPlan> = jobs.iter().filter(fills).collect();
     let mut left: f64 = 0.0;

@@ -51,7 +51,7 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     if !rest.is_zero() && !phrases.is_empty() && rest.as_ns() * 1000 >= story.latency().as_ns() {
         phrases.push(format!("and {} of smaller waits", time(rest)));
     }
-    let waited = format!("waited {}{}", time(waited), for_the_journal(story, waited));
+    let waited = format!("waited {}{}", time(waited), for_the_journal(story, waited, names));
     let mut text = match phrases.is_empty() {
         true => waited,
         false => format!("{waited}: {}", phrases.join(", then ").replace(", then and", ", and")),
@@ -66,8 +66,8 @@ pub fn sentence(story: &Story, names: &Names) -> String {
 
 /// In how many trips to the disk a call waited that needed the journal, and what of it was for the journal, if that is
 /// a tenth.
-fn for_the_journal(story: &Story, all: Span) -> String {
-    let ForJournal { waited, until_deadline, trips } = story.journal;
+fn for_the_journal(story: &Story, all: Span, names: &Names) -> String {
+    let ForJournal { waited, until_deadline, trips, behind } = story.journal;
     if waited.as_ns() * 10 < story.latency().as_ns() || waited.is_zero() {
         return String::new();
     }
@@ -79,10 +79,12 @@ fn for_the_journal(story: &Story, all: Span) -> String {
     let said = format!("{trips}, {} of it for the journal's writes", time(waited));
     match until_deadline.as_ns() * 2 > waited.as_ns() {
         true => {
-            format!(
-                "{said}, which stood behind others in the scheduler for {}, until their deadline",
-                time(until_deadline)
-            )
+            let behind = match behind {
+                Some(whose @ Whose::Process(_)) => format!("{}'s", names.whose(whose)),
+                _ => "others'".to_owned(),
+            };
+            let stood = time(until_deadline);
+            format!("{said}, which stood behind {behind} in the scheduler for {stood}, until their own deadline")
         }
         false => said,
     }

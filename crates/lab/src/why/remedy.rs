@@ -1,8 +1,8 @@
 //! What would make a job's syncs on a file system shorter: each is tried by a run with the same seed.
 //!
 //! **Rule** the same load, disk and seed, with one thing changed: the scheduler, the deadline of writes, the age at
-//! which a transaction commits, a group's `io.max` (and the kernel, if it is one that holds metadata under it), or the
-//! job itself, which then calls `fdatasync` on a file that has been written.
+//! which a transaction commits, the disk of the log, a group's `io.max` (and the kernel, if it is one that holds metadata
+//! under it), or the job itself, which then calls `fdatasync` on a file that has been written.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use blksched_workloads::{JobPlan, Plan};
 use super::blame::{OWN_GROUP, Rows};
 use super::capped::Capped;
 use crate::error::Error;
+use crate::files::Files;
 use crate::scene::{Contender, Scene, Stage};
 
 /// A part of a job's time that syncs must take for remedies to be tried: 20 %, as for a culprit.
@@ -54,6 +55,8 @@ pub struct Remedies {
     pub who: String,
     /// The run as it was, and then what was tried, the best first.
     pub tried: Vec<Remedy>,
+    /// Whether a log on another disk was tried, or the log is on one.
+    is_log_apart: bool,
 }
 
 impl Remedies {
@@ -67,6 +70,7 @@ impl Remedies {
         contender: &Contender,
         trial: &Trial,
         blame: &Rows,
+        files: &dyn Files,
     ) -> Result<Option<Remedies>, Error> {
         if trial.plan.fs == FsKind::None {
             return Ok(None);
@@ -75,14 +79,16 @@ impl Remedies {
         let Some(who) = before.who_waits(&trial.plan, blame) else { return Ok(None) };
         let as_it_was = before.remedy(&trial.plan, &who, String::new());
         let mut tried = Vec::new();
-        for (what, other) in others(stage, scene, contender, trial, &who) {
+        let apart = log_apart(scene, contender, trial, files);
+        let is_log_apart = apart.is_some() || trial.plan.fs.options.log_disk.is_some();
+        for (what, other) in others(stage, scene, contender, trial, &who).into_iter().chain(apart) {
             let plan = other.plan.clone();
             tried.push(Measured::of(&other)?.remedy(&plan, &who, what));
         }
         tried.retain(|remedy| remedy.syncs > 0);
         tried.sort_by(|a, b| a.each.total_cmp(&b.each));
         tried.insert(0, as_it_was);
-        Ok(Some(Remedies { who, tried }))
+        Ok(Some(Remedies { who, tried, is_log_apart }))
     }
 
     /// The same as a table.
@@ -103,8 +109,8 @@ impl Remedies {
             let times = [remedy.mean, remedy.p99, remedy.mean_write, remedy.longest].map(Cell::from);
             table.row([what.into()].into_iter().chain(times).chain([remedy.syncs.into()]));
         }
-        let apart = "not tried: a log on another disk (--fs ext4:journal_dev=sdb --disk sda=…,sdb=…)";
-        table.note(format!("one seed each; `compare` says how sure; {apart}"));
+        let apart = "; not tried: its log on another disk (--fs ext4:journal_dev=sdb --disk sda=…,sdb=…)";
+        table.note(format!("one seed each; `compare` says how sure{}", if self.is_log_apart { "" } else { apart }));
         table
     }
 }
@@ -237,6 +243,23 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
         others.push((what, Trial { plan: Arc::new(plan), ..trial.clone() }));
     }
     others
+}
+
+/// The log on a second disk of the same model (`journal_dev=`, `logdev=`). `None` if it is on one already, there is none,
+/// the run has several disks, or the job file says how its file system is made.
+fn log_apart(scene: &Scene, contender: &Contender, trial: &Trial, files: &dyn Files) -> Option<(String, Trial)> {
+    let (fs, plan) = (trial.plan.fs, &trial.plan);
+    let has_log = fs == FsKind::Xfs || fs.options.has_journal;
+    if !has_log || fs.options.log_disk.is_some() || !plan.disks.is_empty() || plan.member.is_some() {
+        return None;
+    }
+    let option = if fs == FsKind::Xfs { "logdev" } else { "journal_dev" };
+    let and = if fs.said().is_empty() { ':' } else { ',' };
+    let fs = FsMount::named(&format!("{fs}{and}{option}=sdb")).ok()?;
+    let disk = format!("sda={0},sdb={0}", scene.disk);
+    let scene = Scene { disk, fs: Some(fs), ..scene.clone() };
+    let stage = Stage::load(&scene, files).ok()?.under(&[], &scene, &Catalogue::builtin()).ok()?;
+    Some((format!("its log on another such disk ({option}=)"), stage.trial(&scene, contender, trial.limit)))
 }
 
 /// Groups that have a cap: more of it, none, and a kernel under which metadata pass it.

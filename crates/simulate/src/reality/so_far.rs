@@ -9,6 +9,8 @@ use blksched_workloads::host::fs::FsKind;
 use blksched_workloads::{JobPlan, Plan, Syncs};
 
 const TABLE: &str = include_str!("so_far.tsv");
+/// What is known of jobs with `ioengine=mmap` (docs/host.md, "What is not").
+const MAPPED: &str = "; mmap: 0 of 12 rates of the one job that was compared within 20 %";
 /// A class of loads on files in each line: rates, mean fsyncs, pairs of schedulers. `tests/it/file_systems.rs` writes
 /// it.
 const FILES: &str = include_str!("so_far_files.tsv");
@@ -49,7 +51,7 @@ impl LoadClass {
 
     /// The classes of this plan: one or more.
     pub fn of(plan: &Plan) -> Vec<LoadClass> {
-        if plan.fs != FsKind::None {
+        if plan.fs != FsKind::None && !plan.files.is_empty() {
             return vec![LoadClass::FileSystem];
         }
         let any = |is: fn(&JobPlan) -> bool| plan.jobs.iter().any(is);
@@ -168,7 +170,8 @@ pub fn sentence(model: &Model, plan: &Plan) -> String {
         (None, []) => "",
         (None, _) => "; several disks in one run: never compared",
     };
-    format!("{start}: {}{array}{several}.", classes.join("; "))
+    let mapped = if plan.jobs.iter().any(|job| job.character.is_mapped) { MAPPED } else { "" };
+    format!("{start}: {}{mapped}{array}{several}.", classes.join("; "))
 }
 
 /// "ext4 with syncs, on a disk of constant speed alone: 25 of 28 rates and …".
@@ -176,7 +179,8 @@ fn of_files(plan: &Plan) -> String {
     if !plan.fs.said().is_empty() {
         return format!("{}: never compared", plan.fs);
     }
-    let class = files_class(plan.fs.kind, plan.jobs.iter().any(|job| job.character.syncs != Syncs::Never));
+    let syncs = |job: &JobPlan| job.character.syncs != Syncs::Never || job.character.syncs_on_close;
+    let class = files_class(plan.fs.kind, plan.jobs.iter().any(syncs));
     let own = FILES.lines().find_map(|line| line.strip_prefix(&class)?.strip_prefix('\t'));
     let words: Vec<&str> = own.map(|line| line.split('\t').collect()).unwrap_or_default();
     let &[rates, syncs, pairs] = &words[..] else { return format!("{class}: never compared") };
@@ -275,6 +279,10 @@ mod tests {
         assert!(said.contains(" mean fsyncs within 20 %, ") && !said.contains(": fsync: "), "{said}");
         let read = self::said("hdd-7200", "rw=read\n; blksched: fs=xfs");
         assert!(read.contains(": xfs without syncs, ") && !read.contains("mean fsync"), "{read}");
+        let closed = self::said("hdd-7200", "rw=write\nnrfiles=4\nfsync_on_close=1\n; blksched: fs=xfs");
+        assert!(closed.contains(": xfs with syncs, ") && !closed.contains("mmap"), "{closed}");
+        let mapped = self::said("hdd-7200", "rw=read\nioengine=mmap\n; blksched: fs=xfs");
+        assert!(mapped.ends_with("; mmap: 0 of 12 rates of the one job that was compared within 20 %."), "{mapped}");
     }
 
     #[test]

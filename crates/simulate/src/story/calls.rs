@@ -25,6 +25,8 @@ pub struct ForJournal {
     pub waited: Span,
     /// That part of it in which one stood in the elevator until its deadline.
     pub until_deadline: Span,
+    /// For whom the disk worked for most of that time at a stretch; `None` if there was no such time.
+    pub behind: Option<Whose>,
     /// How many transfers the call waited for, one after the other, its own data's among them.
     pub trips: u32,
 }
@@ -86,7 +88,7 @@ impl Transfers {
         let mut backward: Vec<Piece> = Vec::new();
         let mut journal = ForJournal::default();
         let mut now = to;
-        let mut after = None;
+        let (mut after, mut longest) = (None, Span::ZERO);
         while now > from {
             // Of two that end together, its own.
             let ended = may_wait_for.iter().enumerate().rev();
@@ -103,8 +105,12 @@ impl Transfers {
                 let piece = if is_other { anothers(piece, flusher) } else { piece };
                 if transfer.is_metadata {
                     journal.waited += piece.length();
-                    let stood = transfer.expired && piece.part.leg() == Leg::Elevator;
-                    journal.until_deadline += if stood { piece.length() } else { Span::ZERO };
+                    if transfer.expired && piece.part.leg() == Leg::Elevator {
+                        journal.until_deadline += piece.length();
+                        if piece.length() > longest {
+                            (longest, journal.behind) = (piece.length(), Some(piece.part.whose()));
+                        }
+                    }
                 }
                 push(&mut backward, piece);
             }
@@ -146,6 +152,7 @@ fn push(backward: &mut Vec<Piece>, piece: Piece) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::part::Rule;
     use super::*;
 
     fn piece(from: u64, to: u64, part: Part) -> Piece {
@@ -187,7 +194,8 @@ mod tests {
         let mut transfers = Transfers::default();
         let landed = |pieces, expired, is_metadata| Landed { pieces, expired, is_metadata };
         transfers.landed(own, landed(vec![piece(10, 20, Part::Transfer)], false, false));
-        let log = vec![piece(25, 75, Part::Free), piece(75, 80, Part::Transfer)];
+        let behind = Part::Behind(Whose::Process(flusher), Rule::First);
+        let log = vec![piece(25, 30, Part::Free), piece(30, 75, behind), piece(75, 80, Part::Transfer)];
         transfers.landed(journal, landed(log, true, true));
         let commit = vec![piece(80, 82, Part::Free), piece(82, 85, Part::Transfer)];
         transfers.landed(journal, landed(commit, false, true));
@@ -195,6 +203,7 @@ mod tests {
             let span = (Instant::from_ns(from), Instant::from_ns(85));
             let (pieces, journal) = transfers.pieces((own, op), flusher, span);
             assert_eq!(pieces.iter().map(|piece| piece.length().as_ns()).sum::<u64>(), 85 - from);
+            assert_eq!(journal.behind, (op == Op::Flush).then_some(Whose::Process(flusher)));
             (journal.waited.as_ns(), journal.until_deadline.as_ns(), journal.trips)
         };
         assert_eq!(told(Op::Flush, 8), (60, 50, 3), "its data, the log write and the commit block");

@@ -354,6 +354,8 @@ fn character(s: &Settings, script: &Script) -> IoCharacter {
             (true, None) if each_is_stable => Syncs::Writes,
             _ => Syncs::Never,
         },
+        syncs_on_close: writes && s.rare.fsync_on_close,
+        is_mapped: s.engine == IoEngine::Mapped,
         paced,
         amount: (script.bytes != u64::MAX && script.bytes > 0).then(|| Grain::of(s).real(script.bytes)),
     }
