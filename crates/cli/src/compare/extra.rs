@@ -50,8 +50,8 @@ pub(super) fn targets(targets: &KyberTargets) -> Table {
     ));
     if targets.is_too_short() {
         table.note(format!(
-            "kyber measures for 100 ms before it changes anything, so in runs of {} no target has an effect and all rows \
-             are alike: --time 1s or longer",
+            "kyber measures for 100 ms before it changes anything, so in runs of {} no target has an effect and all \
+             rows are alike: --time 1s or longer",
             targets.length
         ));
     }

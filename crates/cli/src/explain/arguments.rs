@@ -45,7 +45,7 @@ pub(crate) struct ExplainArguments {
     #[arg(long, conflicts_with_all = ["slowest", "request", "at"])]
     pub(crate) blame: bool,
     /// Also try what may make syncs on a file system shorter, each in a run of its own: other schedulers, write_expire,
-    /// commit=, fdatasync in written files
+    /// commit=, the log on a disk of its own, a group's io.max, fdatasync in written files
     #[arg(long)]
     pub(crate) remedies: bool,
     #[command(flatten)]

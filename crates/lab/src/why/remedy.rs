@@ -1,8 +1,8 @@
 //! What would make a job's syncs on a file system shorter: each is tried by a run with the same seed.
 //!
 //! **Rule** the same load, disk and seed, with one thing changed: the scheduler, the deadline of writes, the age at
-//! which a transaction commits, the disk of the log, a group's `io.max` (and the kernel, if it is one that holds metadata
-//! under it), or the job itself, which then calls `fdatasync` on a file that has been written.
+//! which a transaction commits, the disk of the log, a group's `io.max` (and the kernel, if it is one that holds
+//! metadata under it), or the job itself, which then calls `fdatasync` on a file that has been written.
 
 use std::sync::Arc;
 
@@ -245,8 +245,8 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
     others
 }
 
-/// The log on a second disk of the same model (`journal_dev=`, `logdev=`). `None` if it is on one already, there is none,
-/// the run has several disks, or the job file says how its file system is made.
+/// The log on a second disk of the same model (`journal_dev=`, `logdev=`). `None` if it is on one already, there is
+/// none, the run has several disks, or the job file says how its file system is made.
 fn log_apart(scene: &Scene, contender: &Contender, trial: &Trial, files: &dyn Files) -> Option<(String, Trial)> {
     let (fs, plan) = (trial.plan.fs, &trial.plan);
     let has_log = fs == FsKind::Xfs || fs.options.has_journal;

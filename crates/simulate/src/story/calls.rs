@@ -96,7 +96,7 @@ impl Transfers {
             let last = ended.max_by_key(|(_, transfer)| end(transfer));
             let Some((whose, transfer)) = last.filter(|(_, transfer)| end(transfer) > from) else { break };
             push(&mut backward, memory(end(transfer), now));
-            // Of the flusher's that follow one another, the last is what it waited for; the disk was busy with the others.
+            // Of the flusher's in a row, the last is what it waited for; the disk was busy with the others.
             let is_other = whose == FLUSHERS && after == Some(FLUSHERS);
             journal.trips += u32::from(!is_other);
             after = Some(whose);
