@@ -13,6 +13,7 @@ mod fs_recordings;
 mod guest_stacks;
 mod hardware_queues;
 mod loop_device;
+mod mapped_files;
 mod messages;
 mod nvme_experiments;
 mod nvme_tables;
