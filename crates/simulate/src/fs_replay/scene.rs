@@ -168,6 +168,10 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
     let places = Places::new().recorded(placed(recording), leaf_group(recording));
     let race = JournalRace::Recorded(delays(recording, journal));
     let fs = Ext4::new(settings, geometry, longest).with(race, phase, places).with_jiffies(jiffies(recording));
+    let fs = match log_at(recording, journal) {
+        Some((head, used)) => fs.with_log_at(head, used),
+        None => fs,
+    };
     Ok((FileSystem::Ext4(Box::new(fs)), journal))
 }
 
@@ -182,6 +186,18 @@ fn xfs(recording: &FsRecording, phase: TickPhase, left_over: bool) -> Result<(Fi
     let fs = Xfs::new(settings).with_phase(phase).with_places(placed_by_xfs(recording));
     let fs = if left_over { fs.with_left_over() } else { fs };
     Ok((FileSystem::Xfs(Box::new(fs)), log))
+}
+
+/// Where the first log is in the journal \[blocks\], and how many blocks before it were in use, which only the first
+/// checkpoint tells.
+fn log_at(recording: &FsRecording, (first, length): (u64, u64)) -> Option<(u64, u64)> {
+    let place = |event: &FsEvent| event.number("sector").filter(|at| (first + 8..first + length).contains(at));
+    let mut logs = recording.events.iter().filter(|event| event.ev == "bio" && event.task.starts_with("jbd2"));
+    let head = (logs.find_map(place)? - first) / 8;
+    let checkpoint = recording.events.iter().find(|event| event.ev == "jbd2_update_log_tail");
+    let ring = length / 8 - 1;
+    let tail = checkpoint.and_then(|event| Some(event.number("offset")? + ring - event.number("freed")? % ring));
+    Some((head, tail.map_or(0, |tail| (head + 2 * ring - tail) % ring)))
 }
 
 /// How long jbd2 took to send each commit block after the end of the log.

@@ -123,6 +123,13 @@ impl Ext4 {
         self
     }
 
+    /// The same, where the journal has been used before: its next block is `head`, and so many before it are in use.
+    #[must_use]
+    pub fn with_log_at(mut self, head: u64, used: u64) -> Ext4 {
+        self.journal.begin_at(head, used);
+        self
+    }
+
     /// The same, where the kernel has counted ticks like this; by them transactions commit that are old.
     #[must_use]
     pub fn with_jiffies(mut self, jiffies: Jiffies) -> Ext4 {

@@ -177,6 +177,11 @@ impl Journal {
         self.jiffies = jiffies;
     }
 
+    /// It has been used before.
+    pub(super) fn begin_at(&mut self, head: u64, used: u64) {
+        self.ring.begin_at(head, used);
+    }
+
     /// Sets the outcomes of its races.
     pub(super) fn set_race(&mut self, race: JournalRace) {
         self.race = race;

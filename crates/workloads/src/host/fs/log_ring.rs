@@ -33,6 +33,13 @@ impl LogRing {
         LogRing { blocks, head: 1, used: 0, logged: VecDeque::new(), done: 0 }
     }
 
+    /// It has been used before: the next block is this one, and as many before it are in use, of transactions that are
+    /// done with.
+    pub fn begin_at(&mut self, head: u64, used: u64) {
+        (self.head, self.used) = (head.clamp(1, self.blocks - 1), used);
+        self.logged.push_front(Logged { tid: 0, blocks: used });
+    }
+
     /// Blocks that a log may use.
     pub fn free(&self) -> u64 {
         (self.blocks - 1).saturating_sub(self.used)
@@ -97,6 +104,16 @@ mod tests {
         ring.advance();
         assert_eq!(ring.take(4), [(8, 2), (1, 2)]);
         assert_eq!(ring.free(), 5);
+    }
+
+    #[test]
+    fn what_was_used_before_is_free_when_the_superblock_is_written() {
+        let mut ring = LogRing::new(100);
+        ring.begin_at(98, 16);
+        assert_eq!((ring.free(), ring.take(3)), (83, vec![(98, 2), (1, 1)]));
+        assert!(ring.drop_done(|tid| tid == 0) && ring.can_advance());
+        ring.advance();
+        assert_eq!(ring.free(), 96);
     }
 
     #[test]
