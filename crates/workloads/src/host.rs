@@ -137,7 +137,12 @@ impl Host {
     }
 
     /// Handles a call of a process.
-    pub fn call(&mut self, now: Instant, call: HostCall) {
+    pub fn call(&mut self, now: Instant, mut call: HostCall) {
+        if let (CallWork::Write(range, Stable::Later), Some(filing)) = (call.work, &self.filing)
+            && filing.writes_synchronously()
+        {
+            call.work = CallWork::Write(range, Stable::OnReturn);
+        }
         let id = self.ops.insert(HostOp::new(OpTask::Call(call), call.pages()));
         match (call.work, &self.filing) {
             (CallWork::Change(_, change), Some(filing)) => {
@@ -163,7 +168,8 @@ impl Host {
     }
 
     /// Takes a direct bio; [`Wish::GoOn`] returns it when it may go to the queue.
-    pub fn bypass(&mut self, now: Instant, bio: Bio) {
+    pub fn bypass(&mut self, now: Instant, mut bio: Bio) {
+        bio.durability.fua |= self.filing.as_ref().is_some_and(|filing| filing.writes_synchronously());
         let pages = bypass::range(&bio);
         let id = self.ops.insert(HostOp::new(OpTask::Bypass(bio), pages.clone()));
         self.begin_sync(now, id, pages);

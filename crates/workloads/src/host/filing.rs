@@ -178,6 +178,11 @@ impl Filing {
         }
     }
 
+    /// Whether `write` makes its data stable.
+    pub fn writes_synchronously(&self) -> bool {
+        self.fs.writes_synchronously()
+    }
+
     /// How a `write` of these pages begins.
     pub fn change_of_write(&self, pages: &Pages) -> Change {
         match (&self.fs, self.blocks(pages)) {
@@ -328,7 +333,9 @@ impl Host {
 
     /// False if the call has to wait in the file system.
     fn enter(&mut self, now: Instant, id: OpId, inode: InodeId, change: Change) -> bool {
+        let process = self.ops[id].who().submitter;
         let Some(filing) = &mut self.filing else { return true };
+        filing.fs.called_by(process.0);
         let entry = filing.fs.enter(now, id, inode, change);
         if entry == Entry::Waits {
             self.sleep_in_files(now, id);

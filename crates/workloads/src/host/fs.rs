@@ -90,6 +90,21 @@ impl FileSystem {
         }
     }
 
+    /// Whether `write` makes its data stable (`sync`).
+    pub(in crate::host) fn writes_synchronously(&self) -> bool {
+        match self {
+            FileSystem::Ext4(fs) => fs.writes_synchronously(),
+            FileSystem::Xfs(_) => false,
+        }
+    }
+
+    /// The process whose call comes next.
+    pub(in crate::host) fn called_by(&mut self, process: u32) {
+        if let FileSystem::Ext4(fs) = self {
+            fs.called_by(process);
+        }
+    }
+
     /// A call changes a file's metadata.
     pub fn enter(&mut self, now: Instant, task: FsTask, inode: InodeId, change: Change) -> Entry {
         match self {

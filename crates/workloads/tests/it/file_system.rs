@@ -48,16 +48,19 @@ enum Tested {
     NoDelalloc,
     /// Commits wait for data.
     DioreadLock,
+    /// Calls wait for commits.
+    Sync,
     NoJournal,
     Xfs,
 }
 
-const ALL: [Tested; 8] = [
+const ALL: [Tested; 9] = [
     Tested::Ext4,
     Tested::Async,
     Tested::DataJournal,
     Tested::NoDelalloc,
     Tested::DioreadLock,
+    Tested::Sync,
     Tested::NoBarrier,
     Tested::NoJournal,
     Tested::Xfs,
@@ -92,6 +95,7 @@ impl Rig {
             Tested::DataJournal => Ext4Settings { data: JournalMode::Journal, ..usual },
             Tested::NoDelalloc => Ext4Settings { new_blocks: NewBlocks::AtOnce, ..usual },
             Tested::DioreadLock => Ext4Settings { new_blocks: NewBlocks::Written, ..usual },
+            Tested::Sync => Ext4Settings { sync: true, dirsync: true, ..usual },
             Tested::NoBarrier => Ext4Settings { barrier: false, ..usual },
             Tested::NoJournal => Ext4Settings { has_journal: false, ..usual },
         };

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use blksched::Instant;
+use blksched::{Instant, Span};
 
 use super::extents::{Blocks, FileExtents};
 use super::inode::{Change, InodeId, Known};
@@ -23,10 +23,12 @@ mod data_journal;
 mod directories;
 mod no_journal;
 mod places;
+mod synchronous;
 
 use directories::Directories;
 use no_journal::NoJournal;
 pub use places::Places;
+use synchronous::Ending;
 
 /// Extents that fit into the inode.
 const INLINE: usize = 4;
@@ -68,6 +70,9 @@ struct Handle {
     freed: Option<MetaBlock>,
     /// Blocks whose data the commit needs.
     ordered: Option<(InodeId, Blocks)>,
+    /// Whether its transaction is to be stable when the call returns; and an inode that is freed after that.
+    synchronous: bool,
+    then_frees: Option<InodeId>,
 }
 
 /// Data that have ended, whose extents are to be converted.
@@ -89,6 +94,12 @@ pub struct Ext4 {
     handles: BTreeMap<FsTask, Handle>,
     /// Up to where each task's data have joined a transaction, of those that go through the journal.
     joined: BTreeMap<FsTask, u64>,
+    /// Calls whose synchronous changes have been made.
+    endings: BTreeMap<FsTask, Ending>,
+    /// Inodes that would have to be seen to after a crash, the superblock's list: the last is its first.
+    orphans: Vec<InodeId>,
+    /// The process whose call is handled.
+    caller: u32,
     ended: VecDeque<Ended>,
     phase: TickPhase,
     places: Places,
@@ -109,6 +120,9 @@ impl Ext4 {
             directories: Directories::default(),
             handles: BTreeMap::new(),
             joined: BTreeMap::new(),
+            endings: BTreeMap::new(),
+            orphans: Vec::new(),
+            caller: 0,
             ended: VecDeque::new(),
             phase: TickPhase::default(),
             places: Places::new(),
@@ -127,6 +141,20 @@ impl Ext4 {
     #[must_use]
     pub fn with_log_at(mut self, head: u64, used: u64) -> Ext4 {
         self.journal.begin_at(head, used);
+        self
+    }
+
+    /// The same, where jbd2, asked to commit, ran at the next of these moments.
+    #[must_use]
+    pub fn with_starts(mut self, starts: Vec<Instant>) -> Ext4 {
+        self.journal.set_starts(starts);
+        self
+    }
+
+    /// The same, where commits took this long on average before.
+    #[must_use]
+    pub fn with_commit_time(mut self, average: Span) -> Ext4 {
+        self.journal.set_average(average);
         self
     }
 
@@ -204,6 +232,9 @@ impl Ext4 {
             Change::WriteBack(blocks) if self.waits_for_log(now, task, inode, &blocks) => return Entry::Waits,
             _ => {}
         }
+        if self.endings.contains_key(&task) {
+            return self.end_synchronously(now, task);
+        }
         if self.handles.contains_key(&task) {
             return self.go_on(now, task);
         }
@@ -242,7 +273,8 @@ impl Ext4 {
     fn go_on(&mut self, now: Instant, task: FsTask) -> Entry {
         let Handle { blocks, .. } = self.handles.get_mut(&task).expect("the task has a handle");
         let Some(tid) = self.journal.join(now, task, blocks, &mut self.out) else { return Entry::Waits };
-        let Handle { inodes, freed, ordered, .. } = self.handles.remove(&task).expect("the task has a handle");
+        let Handle { inodes, freed, ordered, synchronous, then_frees, .. } =
+            self.handles.remove(&task).expect("the task has a handle");
         if let Some(block) = freed {
             self.journal.revoke(now, block);
         }
@@ -255,6 +287,10 @@ impl Ext4 {
             if matters == Matters::ToData {
                 inode.needed = tid;
             }
+        }
+        if synchronous {
+            self.endings.insert(task, Ending::of(tid, then_frees));
+            return self.end_synchronously(now, task);
         }
         self.journal.handle_ends(now, task, &mut self.out);
         Entry::Done

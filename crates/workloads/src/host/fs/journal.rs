@@ -10,7 +10,7 @@
 //! short of room, the caller that wants to begin checkpoints: it writes home what the oldest transaction still holds,
 //! and the journal's superblock.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 
 use blksched::author::Waiter;
 use blksched::{Instant, Sector, Span};
@@ -23,9 +23,13 @@ use super::log_ring::{LogRing, Tid};
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
 use super::race::{Jiffies, JournalRace};
 
+mod batch;
+mod home;
 mod ordered;
 mod whole;
 
+use batch::Batching;
+use home::HomeWrites;
 use ordered::Ordered;
 use whole::WholeSyncs;
 
@@ -39,6 +43,9 @@ const SPARE: u64 = 32;
 /// How long jbd2 takes from being woken to the log write: recorded 0.07 to 0.12 ms, the calls' own time among it.
 const WAKES_AFTER: Span = Span::from_us(80);
 
+/// A start of jbd2 that is later than this behind a call is not that call's.
+const SLOWEST: Span = Span::from_ms(1);
+
 #[derive(Clone, Debug)]
 struct Running {
     tid: Tid,
@@ -47,6 +54,7 @@ struct Running {
     ordered: Ordered,
     /// A metadata block was freed, so that the log has a revoke block.
     revokes: bool,
+    begun: Instant,
     /// When a call that changes anything asks for its commit.
     old: Instant,
     /// When it commits by itself.
@@ -77,6 +85,7 @@ struct Committing {
     blocks: BTreeSet<MetaBlock>,
     /// Blocks of the log in all, its commit block among them.
     logged: u64,
+    begun: Instant,
     /// Data that are waited for.
     data: BTreeSet<u64>,
     step: CommitStep,
@@ -93,27 +102,6 @@ enum CheckpointStep {
 struct Checkpoint {
     task: FsTask,
     step: CheckpointStep,
-}
-
-/// Metadata on its way home.
-#[derive(Clone, Debug, Default)]
-struct HomeWrites {
-    /// Blocks by their bio: until it ends they cannot be changed.
-    under_way: BTreeMap<u64, Vec<MetaBlock>>,
-    /// Those that are to change any of them.
-    waiters: Vec<FsTask>,
-}
-
-impl HomeWrites {
-    fn has(&self, block: MetaBlock) -> bool {
-        self.under_way.values().any(|blocks| blocks.contains(&block))
-    }
-
-    fn ended(&mut self, tag: u64, out: &mut FsOutbox) {
-        if self.under_way.remove(&tag).is_some() {
-            self.waiters.drain(..).for_each(|task| out.push(FsWish::Go(task)));
-        }
-    }
 }
 
 /// The journal of a file system.
@@ -140,8 +128,11 @@ pub struct Journal {
     for_commit: Vec<(Tid, FsTask)>,
     for_room: Vec<FsTask>,
     whole: WholeSyncs,
+    batching: Batching,
     race: JournalRace,
     jiffies: Jiffies,
+    /// When jbd2 ran to begin a commit, where a recording tells, ascending.
+    starts: Vec<Instant>,
     commits: u64,
 }
 
@@ -166,8 +157,10 @@ impl Journal {
             for_commit: Vec::new(),
             for_room: Vec::new(),
             whole: WholeSyncs::default(),
+            batching: Batching::default(),
             race,
             jiffies: Jiffies::default(),
+            starts: Vec::new(),
             commits: 0,
         }
     }
@@ -180,6 +173,11 @@ impl Journal {
     /// It has been used before.
     pub(super) fn begin_at(&mut self, head: u64, used: u64) {
         self.ring.begin_at(head, used);
+    }
+
+    /// Sets when jbd2 ran to begin a commit.
+    pub(super) fn set_starts(&mut self, starts: Vec<Instant>) {
+        self.starts = starts;
     }
 
     /// Sets the outcomes of its races.
@@ -315,6 +313,7 @@ impl Journal {
                 blocks: BTreeSet::new(),
                 ordered: Ordered::new(),
                 revokes: false,
+                begun: now,
                 old,
                 due,
                 wanted: false,
@@ -354,7 +353,9 @@ impl Journal {
         let Some(running) = &mut self.running else { return };
         running.wanted = true;
         if self.committing.is_none() {
-            running.wakes.get_or_insert(now + WAKES_AFTER);
+            let told = self.starts.get(self.starts.partition_point(|start| *start < now)).copied();
+            let told = told.filter(|start| start.since(now) < SLOWEST);
+            running.wakes.get_or_insert(told.unwrap_or(now + WAKES_AFTER));
         }
     }
 
@@ -370,8 +371,8 @@ impl Journal {
         self.ring.drop_done(|tid| !self.dirty.holds(tid));
         if blocks.is_empty() && !revokes {
             // Only its commit block is sent.
-            self.committing =
-                Some(Committing { tid, blocks, logged: 1, data: BTreeSet::new(), step: CommitStep::Sealing(now) });
+            let (data, step) = (BTreeSet::new(), CommitStep::Sealing(now));
+            self.committing = Some(Committing { tid, blocks, logged: 1, begun: now, data, step });
             return self.seal(out);
         }
         let count = blocks.len() as u64;
@@ -384,7 +385,8 @@ impl Journal {
             // What the commit block makes valid must not be in the cache of the other disk (MEMORY).
             tags.insert(out.submit(Agent::Journal, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync));
         }
-        self.committing = Some(Committing { tid, blocks, logged: log + 1, data, step: CommitStep::Log(tags) });
+        let step = CommitStep::Log(tags);
+        self.committing = Some(Committing { tid, blocks, logged: log + 1, begun: now, data, step });
     }
 
     fn send(&self, runs: Vec<(u64, u64)>, what: FsIo, barrier: bool, out: &mut FsOutbox) -> BTreeSet<u64> {
@@ -479,7 +481,8 @@ impl Journal {
     fn is_committed(&mut self, now: Instant, tid: Tid, out: &mut FsOutbox) {
         self.committed = tid;
         self.commits += 1;
-        if let Some(Committing { blocks, logged, .. }) = self.committing.take() {
+        if let Some(Committing { blocks, logged, begun, .. }) = self.committing.take() {
+            self.batching.committed(now.since(begun));
             self.ring.committed(tid, logged);
             blocks.into_iter().for_each(|block| self.dirty.insert(block, tid));
             self.dirtied = true;
@@ -506,7 +509,7 @@ impl Journal {
         let waits = |running: &&Running| !running.locked;
         let due = self.running.as_ref().filter(|_| self.committing.is_none()).filter(waits).map(|running| running.due);
         let wakes = self.running.as_ref().filter(waits).and_then(|running| running.wakes);
-        [sealing, due, wakes].into_iter().flatten().min()
+        [sealing, due, wakes, self.batching.next()].into_iter().flatten().min()
     }
 
     pub(super) fn elapse(&mut self, now: Instant, out: &mut FsOutbox) {
@@ -515,6 +518,7 @@ impl Journal {
         {
             self.seal(out);
         }
+        self.batching.elapse(now, out);
         let is_up = |running: &Running| running.due <= now || running.wakes.is_some_and(|wakes| wakes <= now);
         if self.committing.is_none() && self.running.as_ref().is_some_and(is_up) {
             self.commit(now, out);
@@ -529,31 +533,6 @@ impl Journal {
     /// Whether a transaction that is not committed has the block, so that it may not be written home.
     fn is_busy(&self, block: MetaBlock) -> bool {
         self.is_running(block) || self.committing.as_ref().is_some_and(|it| it.blocks.contains(&block))
-    }
-
-    /// Writes these blocks home, neighbours in one bio; they count as clean from now on.
-    fn write_home(&mut self, blocks: &[MetaBlock], by: Agent, waiter: Waiter, out: &mut FsOutbox) -> BTreeSet<u64> {
-        let mut places: Vec<u64> = blocks.iter().map(|block| self.geometry.home(*block).0).collect();
-        for block in blocks {
-            self.dirty.remove(*block);
-            if let MetaBlock::Data(page) = *block {
-                out.push(FsWish::Clean(page));
-            }
-        }
-        places.sort_unstable();
-        places.dedup();
-        let mut tags = BTreeSet::new();
-        for run in places.chunk_by(|a, b| a + BLOCK_SECTORS == *b) {
-            let place = (Sector(run[0]), run.len() as u64 * BLOCK_SECTORS);
-            let tag = out.submit(by, FsIo::Home, place, false, waiter);
-            let within = |block: &MetaBlock| run.contains(&self.geometry.home(*block).0);
-            self.home.under_way.insert(tag, blocks.iter().copied().filter(within).collect());
-            tags.insert(tag);
-        }
-        if !tags.is_empty() {
-            out.push(FsWish::Waits(by));
-        }
-        tags
     }
 
     /// Makes room in the log in this task's name, or lets it wait for the caller that does. False if there is nothing

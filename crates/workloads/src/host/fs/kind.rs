@@ -122,6 +122,12 @@ pub struct Ext4Settings {
     pub barrier: bool,
     /// `nodelalloc`, `dioread_lock`.
     pub new_blocks: NewBlocks,
+    /// `sync`: writes and removals are stable when they return.
+    pub sync: bool,
+    /// `dirsync`, which `sync` implies: so are changes of names.
+    pub dirsync: bool,
+    /// `min_batch_time`, `max_batch_time`: bounds of how long a synchronous change waits for others' company.
+    pub batch: (Span, Span),
     /// `journal_async_commit`: the commit block does not wait for the log.
     pub async_commit: bool,
     /// jbd2's level of the best-effort class (`journal_ioprio=`).
@@ -146,6 +152,9 @@ impl Default for Ext4Settings {
             commit: Span::from_secs(5),
             barrier: true,
             new_blocks: NewBlocks::Unwritten,
+            sync: false,
+            dirsync: false,
+            batch: (Span::ZERO, Span::from_ms(15)),
             async_commit: false,
             journal_ioprio: 3,
             has_journal: true,

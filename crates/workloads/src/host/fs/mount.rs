@@ -69,6 +69,14 @@ pub struct MountOptions {
     pub delalloc: bool,
     /// `dioread_lock` of ext4.
     pub dioread_lock: bool,
+    /// `sync` of ext4.
+    pub sync: bool,
+    /// `dirsync` of ext4, which `sync` implies.
+    pub dirsync: bool,
+    /// `min_batch_time=` of ext4.
+    pub min_batch: Span,
+    /// `max_batch_time=` of ext4.
+    pub max_batch: Span,
     /// `journal_async_commit` of ext4.
     pub async_commit: bool,
     /// `journal_ioprio=` of ext4: jbd2's level of the best-effort class.
@@ -86,6 +94,12 @@ pub struct MountOptions {
 }
 
 impl MountOptions {
+    /// Whether anything is said about synchronous changes.
+    fn batches(&self) -> bool {
+        let usual = MountOptions::default();
+        self.sync || self.dirsync || (self.min_batch, self.max_batch) != (usual.min_batch, usual.max_batch)
+    }
+
     /// When ext4's new blocks get places.
     pub fn new_blocks(&self) -> NewBlocks {
         match (self.delalloc, self.dioread_lock) {
@@ -105,6 +119,10 @@ impl Default for MountOptions {
             barrier: true,
             delalloc: true,
             dioread_lock: false,
+            sync: false,
+            dirsync: false,
+            min_batch: Span::ZERO,
+            max_batch: Span::from_ms(15),
             async_commit: false,
             journal_ioprio: 3,
             journal_size: None,
@@ -138,13 +156,17 @@ impl PartialEq<FsKind> for FsMount {
 }
 
 /// Options that are understood.
-const OF_EXT4: [&str; 11] = [
+const OF_EXT4: [&str; 15] = [
     "data",
     "commit",
     "barrier",
     "nobarrier",
     "nodelalloc",
     "dioread_lock",
+    "sync",
+    "dirsync",
+    "min_batch_time",
+    "max_batch_time",
     "journal_async_commit",
     "journal_ioprio",
     "journal_size",
@@ -168,7 +190,7 @@ const IDLE: [&str; 10] = [
 ];
 
 /// Real options that change what happens, in a way that is not modelled.
-const NOT_MODELLED: [&str; 17] = [
+const NOT_MODELLED: [&str; 15] = [
     "fast_commit",
     "noauto_da_alloc",
     "sync",
@@ -176,8 +198,6 @@ const NOT_MODELLED: [&str; 17] = [
     "discard",
     "lazytime",
     "strictatime",
-    "max_batch_time",
-    "min_batch_time",
     "stripe",
     "data_err",
     "rtdev",
@@ -217,9 +237,11 @@ impl FsMount {
                 if (data, commit, async_commit, journal_ioprio)
                     != (JournalMode::Ordered, Span::from_secs(5), false, 3)
                     || mount.options.journal_size.is_some()
+                    || mount.options.batches()
                     || mount.options.log_disk.is_some() =>
             {
-                let what = "data=, commit=, journal_async_commit, journal_ioprio=, journal_size= and journal_dev=";
+                let what = "data=, commit=, sync, dirsync, min_batch_time=, max_batch_time=, journal_async_commit, \
+                            journal_ioprio=, journal_size= and journal_dev=";
                 wrong(format!("no_journal leaves nothing for {what}"))
             }
             _ => Ok(mount),
@@ -245,6 +267,11 @@ impl FsMount {
             (FsKind::Ext4, "nodelalloc", None) => options.delalloc = false,
             (FsKind::Ext4, "dioread_nolock", None) => options.dioread_lock = false,
             (FsKind::Ext4, "dioread_lock" | "nodioread_nolock", None) => options.dioread_lock = true,
+            (FsKind::Ext4, "async", None) => options.sync = false,
+            (FsKind::Ext4, "sync", None) => options.sync = true,
+            (FsKind::Ext4, "dirsync", None) => options.dirsync = true,
+            (FsKind::Ext4, "min_batch_time", Some(value)) => options.min_batch = batch(name, value)?,
+            (FsKind::Ext4, "max_batch_time", Some(value)) => options.max_batch = batch(name, value)?,
             (FsKind::Ext4, "journal_async_commit", None) => options.async_commit = true,
             (FsKind::Ext4, "no_journal", None) => options.has_journal = false,
             (FsKind::Ext4, "journal_ioprio", Some(value)) => match value.parse() {
@@ -274,7 +301,7 @@ impl FsMount {
                 return wrong(format!("`{option}`: xfs has had no such option since Linux 4.19, and always flushes"));
             }
             (_, name, _) if IDLE.contains(&name) || name == "errors" => {}
-            (_, name, _) if NOT_MODELLED.contains(&name) => {
+            (_, name, _) if NOT_MODELLED.contains(&name) && !own.contains(&name) => {
                 return wrong(format!("`{option}` of {} is not modelled: {} are", self.kind, own.join(", ")));
             }
             (_, name, _) if own.contains(&name) => {
@@ -353,6 +380,11 @@ impl FsMount {
         say(!own.barrier, "nobarrier".to_owned());
         say(!own.delalloc, "nodelalloc".to_owned());
         say(own.dioread_lock, "dioread_lock".to_owned());
+        say(own.sync, "sync".to_owned());
+        say(own.dirsync, "dirsync".to_owned());
+        let us = |time: Span| time.as_ns() / 1000;
+        say(own.min_batch != usual.min_batch, format!("min_batch_time={}", us(own.min_batch)));
+        say(own.max_batch != usual.max_batch, format!("max_batch_time={}", us(own.max_batch)));
         say(own.async_commit, "journal_async_commit".to_owned());
         say(own.journal_ioprio != usual.journal_ioprio, format!("journal_ioprio={}", own.journal_ioprio));
         say(own.journal_size.is_some(), format!("journal_size={}", size(own.journal_size)));
@@ -381,6 +413,14 @@ fn data(value: &str) -> Result<JournalMode, WrongMount> {
         why: format!("data={value}: expected {}", words().collect::<Vec<_>>().join(", ")),
         nearest: nearest(value, words().filter(|_| value.len() <= 64)),
     })
+}
+
+/// Microseconds; a second is longer than any commit should take.
+fn batch(name: &str, value: &str) -> Result<Span, WrongMount> {
+    match value.parse() {
+        Ok(us @ 0..=1_000_000) => Ok(Span::from_us(us)),
+        _ => wrong(format!("{name}={value}: expected whole microseconds, 0 to 1000000")),
+    }
 }
 
 /// A day is longer than any run.
@@ -434,6 +474,7 @@ mod tests {
             "ext4:no_journal",
             "ext4:nodelalloc",
             "ext4:dioread_lock",
+            "ext4:sync,dirsync,min_batch_time=100,max_batch_time=0",
             "ext4:data=journal,journal_size=64m",
             "ext4:journal_dev=nvme0n1",
             "xfs:logdev=sdb,logsize=64m",
@@ -466,6 +507,11 @@ mod tests {
             ("ext4:data=jurnal", "expected ordered, writeback, journal", Some("journal")),
             ("ext4:fast_commit", "`fast_commit` of ext4 is not modelled: data, commit", None),
             ("ext4:commit=soon", "commit=soon: expected whole seconds", None),
+            ("ext4:max_batch_time=15ms", "max_batch_time=15ms: expected whole microseconds", None),
+            ("ext4:no_journal,dirsync", "no_journal leaves nothing", None),
+            ("ext4:dirsnyc", "unknown option `dirsnyc` of ext4", Some("dirsync")),
+            ("xfs:dirsync", "`dirsync` of xfs is not modelled", None),
+            ("ext4:dirsync=1", "expected `dirsync` without a value", None),
             ("ext4:commit", "`commit`: expected commit=…", None),
             ("ext4:nobarrier=1", "expected `nobarrier` without a value", None),
             ("ext4:journal_async_commit", "needs data=writeback", None),

@@ -65,7 +65,7 @@ impl Ext4 {
     pub(super) fn handle(&mut self, now: Instant, inode: InodeId, change: &Change) -> Handle {
         let table = self.geometry.table_of(inode);
         let tick = self.phase.tick(now);
-        let mut handle = Handle::default();
+        let mut handle = Handle { synchronous: self.is_synchronous(change), ..Handle::default() };
         self.inodes.entry(inode).or_default();
         match change {
             Change::Place(blocks) => {
@@ -186,7 +186,8 @@ impl Ext4 {
         }
         let appends = blocks.end > known.extents.end();
         if appends {
-            handle.blocks.extend([table, MetaBlock::Super]);
+            handle.blocks.push_back(table);
+            self.is_orphan(inode, handle);
         }
         let how = if appends { Placing::Written } else { Placing::Data };
         self.place(inode, blocks, how, handle);
@@ -200,11 +201,26 @@ impl Ext4 {
     /// A direct write has ended: its caller converts what it wrote, and takes the file off the list of orphans.
     fn direct_ends(&mut self, inode: InodeId, blocks: &Blocks, handle: &mut Handle) {
         if core::mem::take(&mut self.inodes.entry(inode).or_default().appends) {
-            handle.blocks.extend([self.geometry.table_of(inode), MetaBlock::Super]);
+            handle.blocks.push_back(self.geometry.table_of(inode));
+            self.is_no_orphan(inode, handle);
             handle.inodes.push((inode, Matters::ToData));
             return;
         }
         *handle = self.conversion(inode, blocks);
+    }
+
+    /// The inode comes to the head of the list of orphans, which the superblock has.
+    fn is_orphan(&mut self, inode: InodeId, handle: &mut Handle) {
+        self.orphans.push(inode);
+        handle.blocks.push_back(MetaBlock::Super);
+    }
+
+    /// It leaves the list: who pointed to it, the superblock or the inode that came after it, points to the next.
+    fn is_no_orphan(&mut self, inode: InodeId, handle: &mut Handle) {
+        let at = self.orphans.iter().rposition(|orphan| *orphan == inode);
+        let newer = at.and_then(|at| self.orphans.get(at + 1)).copied();
+        handle.blocks.push_back(newer.map_or(MetaBlock::Super, |newer| self.geometry.table_of(newer)));
+        at.map(|at| self.orphans.remove(at));
     }
 
     fn truncate(&mut self, inode: InodeId, blocks: u64, handle: &mut Handle) {
@@ -250,12 +266,24 @@ impl Ext4 {
     fn unlink(&mut self, inode: InodeId, at: NamedIn, handle: &mut Handle) {
         let tables = [self.geometry.table_of(at.dir), self.geometry.table_of(inode)];
         let names = self.directories.remove(at.dir, inode, at.name);
-        handle.blocks.extend([names, tables[0], tables[1], MetaBlock::Super]);
+        handle.blocks.extend([names, tables[0], tables[1]]);
+        self.is_orphan(inode, handle);
         self.evict(inode, handle);
         handle.inodes.push((at.dir, Matters::ToData));
     }
 
+    /// The inode becomes free: after the change of its name if that is synchronous.
     fn evict(&mut self, inode: InodeId, handle: &mut Handle) {
+        if handle.synchronous {
+            handle.then_frees = Some(inode);
+        } else {
+            self.free_inode(inode, handle);
+        }
+    }
+
+    pub(super) fn free_inode(&mut self, inode: InodeId, handle: &mut Handle) {
+        handle.blocks.push_back(self.geometry.table_of(inode));
+        self.is_no_orphan(inode, handle);
         self.free(inode, 0, handle);
         let group = self.geometry.inode_group(inode);
         handle.blocks.extend([MetaBlock::InodeBitmap(group), self.geometry.descriptor_of(group)]);
@@ -275,7 +303,8 @@ impl Ext4 {
         }
         handle.inodes.extend([(inode, Matters::ToData), (from.dir, Matters::ToData)]);
         if let Some(over) = over {
-            handle.blocks.extend([self.geometry.table_of(over), MetaBlock::Super]);
+            handle.blocks.push_back(self.geometry.table_of(over));
+            self.is_orphan(over, handle);
             self.evict(over, handle);
         }
     }
