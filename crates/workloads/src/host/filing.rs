@@ -170,6 +170,11 @@ impl Filing {
         self.fs.data_is_there(now, ticket);
     }
 
+    /// jbd2.
+    pub fn journal_is(&self) -> Who {
+        Who { submitter: self.journal, priority: self.journal_priority(), group: GroupId::default() }
+    }
+
     /// The priority of jbd2; xfs has no such thread.
     fn journal_priority(&self) -> Priority {
         match &self.fs {
@@ -565,11 +570,11 @@ impl Host {
         }
     }
 
-    pub(super) fn agent(&self, agent: Agent) -> Who {
+    fn agent(&self, agent: Agent) -> Who {
         let filing = self.filing.as_ref().expect("there is a file system");
         let own = |submitter, priority| Who { submitter, priority, group: GroupId::default() };
         match agent {
-            Agent::Journal => own(filing.journal, filing.journal_priority()),
+            Agent::Journal => filing.journal_is(),
             Agent::Worker => own(filing.worker, Priority::default()),
             Agent::Flusher | Agent::Caller(FLUSHER) => self.flusher_is,
             Agent::Caller(task) => match filing.starters.get(&task) {

@@ -34,7 +34,7 @@ pub use journal::Journal;
 pub use kind::{Ext4Settings, FsKind, JournalMode, NewBlocks, XfsSettings};
 pub use mount::{DiskWord, FsMount, MountOptions, WrongMount};
 pub use outbox::{Agent, FsBio, FsIo, FsTask, FsWait, FsWish};
-pub use race::{Jiffies, JournalRace, TickPhase};
+pub use race::{JiffyCount, JournalRace, TickPhase};
 pub use xfs::Xfs;
 
 /// The size of a block \[bytes\].

@@ -1,5 +1,5 @@
-//! Data that a commit of the file system needs on the disk: what is dirty is written in its name if it says so, and what
-//! is under way is waited for.
+//! Data that a commit of the file system needs on the disk: what is dirty is written in its name if it says so, and
+//! what is under way is waited for.
 
 use std::collections::{BTreeMap, BTreeSet};
 

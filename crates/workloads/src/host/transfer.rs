@@ -9,7 +9,7 @@ use super::Host;
 use super::cache::TransferId;
 use super::dirty_files::FlusherReason;
 use super::dirty_memory::flusher_number;
-use super::fs::{Agent, FsBio};
+use super::fs::FsBio;
 use super::op::{OpId, Who};
 use super::outbox::Wish;
 use super::page::{PAGE_SECTORS, Pages, count};
@@ -84,7 +84,9 @@ impl Host {
                 let submitter = flusher_number(self.flusher_is.submitter, flusher);
                 (Who { submitter, ..self.flusher_is }, Waiter::Async)
             }
-            PageWriter::Journal => (self.agent(Agent::Journal), Waiter::Sync),
+            PageWriter::Journal => {
+                (self.filing.as_ref().map_or(self.flusher_is, |filing| filing.journal_is()), Waiter::Sync)
+            }
             PageWriter::Caller(op) => (self.ops[op].who(), Waiter::Sync),
             PageWriter::Starter(op) => (self.ops[op].who(), Waiter::Async),
         };

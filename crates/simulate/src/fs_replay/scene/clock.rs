@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use blksched::{Instant, Span};
 use blksched_traces::fs_recording::{FsEvent, FsRecording};
-use blksched_workloads::host::fs::{InodeId, Jiffies, TickPhase};
+use blksched_workloads::host::fs::{InodeId, JiffyCount, TickPhase};
 
 use super::{Called, Made};
 
@@ -13,7 +13,7 @@ use super::{Called, Made};
 const LATEST: Span = Span::from_ms(1);
 
 /// The count of ticks, of which events tell at some moments.
-pub(super) fn jiffies(recording: &FsRecording) -> Jiffies {
+pub(super) fn jiffies(recording: &FsRecording) -> JiffyCount {
     let hz = u64::from(recording.header.hz.max(1));
     let told = recording.events.iter().filter_map(|event| match event.ev.as_str() {
         "writeback_dirty_inode_enqueue" => Some((event.number("dirtied")?, event.t)),
@@ -21,7 +21,7 @@ pub(super) fn jiffies(recording: &FsRecording) -> Jiffies {
         _ => None,
     });
     let told: Vec<(u64, u64)> = told.collect();
-    let Some((first, _)) = told.first().copied() else { return Jiffies::default() };
+    let Some((first, _)) = told.first().copied() else { return JiffyCount::default() };
     let length = 1_000_000_000 / hz;
     // Each tells that the first one's tick began by then, and at most a tick before.
     let began: Vec<u64> =
@@ -29,7 +29,7 @@ pub(super) fn jiffies(recording: &FsRecording) -> Jiffies {
     let (least, most) = (began.iter().min().copied(), began.iter().max().copied());
     let (least, most) = (least.unwrap_or(0), most.unwrap_or(0).saturating_sub(length));
     let begun = (least + most.min(least)) / 2;
-    Jiffies::from(hz, first.saturating_sub(begun / length + 1), Span::from_ns(begun % length))
+    JiffyCount::from(hz, first.saturating_sub(begun / length + 1), Span::from_ns(begun % length))
 }
 
 /// When the flusher first looked for what is old, if it ever did. In all recordings that is 5.1 s after the file system

@@ -15,7 +15,7 @@ use super::kind::{Ext4Settings, NewBlocks};
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::Tid;
 use super::outbox::{Agent, FsOutbox, FsTask, FsWish};
-use super::race::{Jiffies, JournalRace, TickPhase};
+use super::race::{JiffyCount, JournalRace, TickPhase};
 use super::{Entry, Missing, Syncing};
 
 mod changes;
@@ -28,7 +28,7 @@ mod synchronous;
 use directories::Directories;
 use no_journal::NoJournal;
 pub use places::Places;
-use synchronous::Ending;
+use synchronous::SyncEnding;
 
 /// Extents that fit into the inode.
 const INLINE: usize = 4;
@@ -95,7 +95,7 @@ pub struct Ext4 {
     /// Up to where each task's data have joined a transaction, of those that go through the journal.
     joined: BTreeMap<FsTask, u64>,
     /// Calls whose synchronous changes have been made.
-    endings: BTreeMap<FsTask, Ending>,
+    endings: BTreeMap<FsTask, SyncEnding>,
     /// Inodes that would have to be seen to after a crash, the superblock's list: the last is its first.
     orphans: Vec<InodeId>,
     /// The process whose call is handled.
@@ -160,7 +160,7 @@ impl Ext4 {
 
     /// The same, where the kernel has counted ticks like this; by them transactions commit that are old.
     #[must_use]
-    pub fn with_jiffies(mut self, jiffies: Jiffies) -> Ext4 {
+    pub fn with_jiffies(mut self, jiffies: JiffyCount) -> Ext4 {
         self.journal.set_jiffies(jiffies);
         self
     }
@@ -289,7 +289,7 @@ impl Ext4 {
             }
         }
         if synchronous {
-            self.endings.insert(task, Ending::of(tid, then_frees));
+            self.endings.insert(task, SyncEnding::of(tid, then_frees));
             return self.end_synchronously(now, task);
         }
         self.journal.handle_ends(now, task, &mut self.out);

@@ -6,9 +6,9 @@
 //! disk sleeps until the commit block's. A request for the running transaction while another commits is remembered.
 //!
 //! A transaction commits when a sync asks for it, when it is 5 s old (`commit=`: with the next call that changes
-//! anything, and by a timer at the next whole second), or when it is full. Then its blocks are dirty at home. When the log is
-//! short of room, the caller that wants to begin checkpoints: it writes home what the oldest transaction still holds,
-//! and the journal's superblock.
+//! anything, and by a timer at the next whole second), or when it is full. Then its blocks are dirty at home. When the
+//! log is short of room, the caller that wants to begin checkpoints: it writes home what the oldest transaction still
+//! holds, and the journal's superblock.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -21,14 +21,14 @@ use super::kind::Ext4Settings;
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::{LogRing, Tid};
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
-use super::race::{Jiffies, JournalRace};
+use super::race::{JiffyCount, JournalRace};
 
 mod batch;
 mod home;
 mod ordered;
 mod whole;
 
-use batch::Batching;
+use batch::CommitBatching;
 use home::HomeWrites;
 use ordered::Ordered;
 use whole::WholeSyncs;
@@ -128,9 +128,9 @@ pub struct Journal {
     for_commit: Vec<(Tid, FsTask)>,
     for_room: Vec<FsTask>,
     whole: WholeSyncs,
-    batching: Batching,
+    batching: CommitBatching,
     race: JournalRace,
-    jiffies: Jiffies,
+    jiffies: JiffyCount,
     /// When jbd2 ran to begin a commit, where a recording tells, ascending.
     starts: Vec<Instant>,
     commits: u64,
@@ -157,16 +157,16 @@ impl Journal {
             for_commit: Vec::new(),
             for_room: Vec::new(),
             whole: WholeSyncs::default(),
-            batching: Batching::default(),
+            batching: CommitBatching::default(),
             race,
-            jiffies: Jiffies::default(),
+            jiffies: JiffyCount::default(),
             starts: Vec::new(),
             commits: 0,
         }
     }
 
     /// Sets the clock of its timer.
-    pub(super) fn set_jiffies(&mut self, jiffies: Jiffies) {
+    pub(super) fn set_jiffies(&mut self, jiffies: JiffyCount) {
         self.jiffies = jiffies;
     }
 

@@ -87,8 +87,8 @@ pub enum FsWish {
     Done(FsTask),
     /// The data of this ticket count as written.
     Written(u64),
-    /// A commit needs the data of these blocks on the disk: when all writes of them that are under way have ended, it is
-    /// to be told ([`data_is_there`](super::FileSystem::data_is_there)).
+    /// A commit needs the data of these blocks on the disk: when all writes of them that are under way have ended, it
+    /// is to be told ([`data_is_there`](super::FileSystem::data_is_there)).
     Order {
         /// What it is told with.
         ticket: u64,

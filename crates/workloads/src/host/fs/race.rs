@@ -50,23 +50,23 @@ impl JournalRace {
 
 /// The kernel's count of ticks, by which it sets its timers.
 #[derive(Clone, Copy, Debug)]
-pub struct Jiffies {
+pub struct JiffyCount {
     per_second: u64,
     /// The count at the beginning, and how long after it the next tick is.
     count: u64,
     next: Span,
 }
 
-impl Default for Jiffies {
-    fn default() -> Jiffies {
-        Jiffies::from(250, 0, Span::ZERO)
+impl Default for JiffyCount {
+    fn default() -> JiffyCount {
+        JiffyCount::from(250, 0, Span::ZERO)
     }
 }
 
-impl Jiffies {
+impl JiffyCount {
     /// So many ticks a second, this many before the beginning, and the next one so long after it.
-    pub fn from(per_second: u64, count: u64, next: Span) -> Jiffies {
-        Jiffies { per_second: per_second.max(1), count, next }
+    pub fn from(per_second: u64, count: u64, next: Span) -> JiffyCount {
+        JiffyCount { per_second: per_second.max(1), count, next }
     }
 
     fn length(&self) -> u64 {
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn commits_by_the_timer_come_when_they_were_recorded() {
         // Recording 25: tick 4296356737 began at most 0.2 ms before 30222.57 ms.
-        let jiffies = Jiffies::from(250, 4_296_356_737 - 7556, Span::from_us(2400));
+        let jiffies = JiffyCount::from(250, 4_296_356_737 - 7556, Span::from_us(2400));
         let ms = |at: Instant| at.as_ns() / 1_000_000;
         let due = |us: u64| ms(jiffies.whole_second(Instant::from_ns(us * 1000), Span::from_secs(5)));
         assert_eq!([due(1_130), due(30_222_603)], [5386, 35_338]);

@@ -1,8 +1,8 @@
 //! `dirsync`, and `sync`, which implies it: a change of names is stable when its call returns.
 //!
-//! **Rule** the call waits for company ([`batch`](super::super::journal)), closes its handle, asks for the commit of its
-//! transaction and waits for that. A file without a name is freed after that, by a change of its own, which under `sync`
-//! is synchronous, too. Under `sync`, `write` ends like one with `O_DSYNC`.
+//! **Rule** the call waits for company ([`batch`](super::super::journal)), closes its handle, asks for the commit of
+//! its transaction and waits for that. A file without a name is freed after that, by a change of its own, which under
+//! `sync` is synchronous, too. Under `sync`, `write` ends like one with `O_DSYNC`.
 //! **Origin** recordings 36 and 37, of `sync` and `dirsync` together; that with `dirsync` alone nobody waits for the
 //! freeing is MEMORY.
 
@@ -31,15 +31,15 @@ enum EndStep {
 
 /// How far a call is whose synchronous change has been made.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Ending {
+pub(super) struct SyncEnding {
     tid: Tid,
     then_frees: Option<InodeId>,
     step: EndStep,
 }
 
-impl Ending {
-    pub fn of(tid: Tid, then_frees: Option<InodeId>) -> Ending {
-        Ending { tid, then_frees, step: EndStep::Made }
+impl SyncEnding {
+    pub fn of(tid: Tid, then_frees: Option<InodeId>) -> SyncEnding {
+        SyncEnding { tid, then_frees, step: EndStep::Made }
     }
 }
 
@@ -71,13 +71,15 @@ impl Ext4 {
     /// The rest of a call whose synchronous change has been made.
     pub(super) fn end_synchronously(&mut self, now: Instant, task: FsTask) -> Entry {
         loop {
-            let Some(Ending { tid, then_frees, step }) = self.endings.get(&task).copied() else { return Entry::Done };
+            let Some(SyncEnding { tid, then_frees, step }) = self.endings.get(&task).copied() else {
+                return Entry::Done;
+            };
             let next = match step {
                 EndStep::Made => EndStep::Waited,
                 EndStep::Waited => EndStep::Closed,
                 EndStep::Closed | EndStep::Frees => EndStep::Frees,
             };
-            self.endings.insert(task, Ending { step: next, tid, then_frees });
+            self.endings.insert(task, SyncEnding { step: next, tid, then_frees });
             let sleeps = match step {
                 EndStep::Made => self.batches(now, task),
                 EndStep::Waited => {

@@ -14,7 +14,7 @@ use super::Journal;
 
 /// What it knows about commits, and who waits.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Batching {
+pub(super) struct CommitBatching {
     /// How long commits take.
     average: Span,
     /// The process that made the last synchronous change.
@@ -23,7 +23,7 @@ pub(super) struct Batching {
     sleepers: Vec<(Instant, FsTask)>,
 }
 
-impl Batching {
+impl CommitBatching {
     /// A commit took this long.
     pub fn committed(&mut self, took: Span) {
         let average = (took.as_ns() + 3 * self.average.as_ns()) / 4;
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_commit_counts_for_a_quarter_of_the_average_and_the_first_for_all() {
-        let mut batching = Batching::default();
+        let mut batching = CommitBatching::default();
         batching.committed(Span::from_us(800));
         assert_eq!(batching.average, Span::from_us(800));
         batching.committed(Span::from_us(1600));

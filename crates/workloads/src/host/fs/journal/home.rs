@@ -1,8 +1,8 @@
 //! Metadata on its way home.
 //!
 //! **Rule** a block cannot be changed while it is on its way home: whoever is to change it sleeps until it is there.
-//! **Origin** recording 25: the flusher, having sent metadata home, sleeps 20 ms for two blocks of it before it can place
-//! the data of a file.
+//! **Origin** recording 25: the flusher, having sent metadata home, sleeps 20 ms for two blocks of it before it can
+//! place the data of a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Data that have to be on the disk before a commit block is sent, where new blocks count as written at once.
 //!
 //! **Rule** a commit has the data of such blocks written that its transaction placed, file by file, the last that came
-//! first (`nodelalloc`), or leaves that to whoever writes them (`dioread_lock`). It sends the log behind them, and waits
-//! for the data and the log before it sends the commit block.
+//! first (`nodelalloc`), or leaves that to whoever writes them (`dioread_lock`). It sends the log behind them, and
+//! waits for the data and the log before it sends the commit block.
 //! **Origin** recordings 49 and 51.
 
 use std::collections::BTreeSet;
