@@ -10,6 +10,7 @@ mod disk;
 mod history;
 mod job;
 mod measure;
+mod memory;
 mod mounted;
 mod report;
 mod settings;
@@ -393,7 +394,12 @@ fn bench(arguments: &ValidateArguments, plan: &ValidationPlan) -> Result<Bench, 
     let disk = Arc::new(blksched_disks::load(&arguments.disk).map_err(Failure::input)?);
     let max_sectors = plan.target.number("max_sectors_kb").map(|kib| 2 * kib);
     Ok(Bench {
-        around: Surroundings { max_sectors, cpus: Some(processors()), ..Surroundings::default() },
+        around: Surroundings {
+            max_sectors,
+            cpus: Some(processors()),
+            host: memory::of(&plan.target),
+            ..Surroundings::default()
+        },
         tags: plan.target.tags().map(|tags| tags.min(disk.depth())),
         disk,
         nr_requests: None,

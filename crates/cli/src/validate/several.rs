@@ -16,6 +16,7 @@ use blksched_workloads::whole_disk;
 
 use super::disk::{self, JobTarget};
 use super::job::{JobPlace, ValidatedJob};
+use super::memory;
 use super::settings::FoundQueue;
 use super::{SEEDS, ValidationPlan};
 use crate::failure::Failure;
@@ -106,22 +107,6 @@ pub(super) fn inspect(named: &[NamedPath]) -> Result<Vec<OtherTarget>, Failure> 
     Ok(all)
 }
 
-/// This machine's memory and its dirty limits, as far as the host's settings have them.
-fn host() -> HostSettings {
-    let said = |file: &str| fs::read_to_string(file).unwrap_or_default();
-    let kib = said("/proc/meminfo")
-        .lines()
-        .find_map(|line| line.strip_prefix("MemTotal:")?.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
-    let mut host = HostSettings { cpus: super::processors().cpus, ..HostSettings::default() };
-    host.memory.memory = kib.map_or(host.memory.memory, |kib| (kib << 10).clamp(64 << 20, 64 << 30));
-    for knob in ["dirty_background_ratio", "dirty_background_bytes", "dirty_ratio", "dirty_bytes"] {
-        let value = said(&format!("/proc/sys/vm/{knob}"));
-        // What does not fit stays at its default.
-        drop(blksched::tunables::Tunables::set_text(&mut host.memory, knob, value.trim()));
-    }
-    host
-}
-
 /// The scheduler of this name in the running kernel, as a user would type it.
 fn running(name: &str) -> Result<String, Failure> {
     let choice = Catalogue::builtin().of_running(name, &disk::kernel()).map_err(Failure::input)?;
@@ -139,7 +124,11 @@ pub(super) fn stage(
 ) -> Result<(Stage, Scene), Failure> {
     let (text, tags) = (plan.job.text(JobPlace::AsNamed, plan.runtime)?, plan.target.tags());
     let scene = Scene {
-        host: host(),
+        host: HostSettings {
+            cpus: super::processors().cpus,
+            memory: memory::of(&plan.target),
+            ..HostSettings::default()
+        },
         depth: tags,
         nr_requests: if scheduler == "none" { tags } else { found.nr_requests },
         wbt_lat_usec: found.target(scheduler, &disk::kernel()).map(u64::from),
