@@ -173,14 +173,15 @@ where a machine is too slow, it is skipped by name. `--guest` does it with Debia
 `--recorded` only predicts. `blksched validate` ([validate.md](validate.md)) does it with your job on your disk.
 
 With `--fs ext4,xfs` the jobs run on fresh file systems ([host.md](host.md#file-systems) says how, and what was recorded
-on a quiet machine). One run on a busy one (2026-11-29, Linux 6.18, one repeat, nothing fitted to it), within 20 %:
+on a quiet machine). Two runs on a busy one (2026-11-29 and 30, Linux 6.18, one repeat each, nothing fitted), within
+20 %; host.md says why they differ:
 
-| class | bandwidth | mean sync |
-|---|---|---|
-| ext4, jobs with syncs | 27 of 28 | 15 of 16 |
-| ext4, without | 33 of 40 | – |
-| xfs, jobs with syncs | 27 of 28 | 15 of 16 |
-| xfs, without | 33 of 40 | – |
+| class | bandwidth | mean sync | second run | mean sync |
+|---|---|---|---|---|
+| ext4, jobs with syncs | 27 of 28 | 15 of 16 | 27 of 28 | 15 of 16 |
+| ext4, without | 33 of 40 | – | 38 of 40 | – |
+| xfs, jobs with syncs | 27 of 28 | 15 of 16 | 22 of 28 | 13 of 16 |
+| xfs, without | 33 of 40 | – | 39 of 40 | – |
 
 The path from the kernel to the disk takes time of its own. It is added to every predicted command, and fitted on job 01
 alone. Each set also says which process runs first on its host after a completion ([host.md](host.md)): the owner of the
