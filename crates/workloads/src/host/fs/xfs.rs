@@ -24,7 +24,7 @@ use items::{CHUNK, CommittedItems, InodeItem, Names};
 /// How often a worker forces the log, if there is anything to force: 30 s of the coarse timer (recorded: 30.7 s).
 const FORCES_EVERY: Span = Span::from_ms(30_720);
 
-/// Log buffers that may be under way at once (`logbufs`).
+/// Log buffers (`logbufs`): so many are sent together. That the next wait for these is not modelled.
 const BUFFERS: u64 = 8;
 
 /// A checkpoint, by the number of its list.
@@ -173,17 +173,15 @@ impl Xfs {
                 if self.is_free() {
                     self.write(Agent::Worker);
                 }
-            } else {
-                self.write_home();
             }
+            self.write_home();
             if !self.newer.is_empty() {
                 self.force = Some(now + FORCES_EVERY);
             }
         }
     }
 
-    /// Where there was nothing to force for a round, xfsaild writes home what is stable in the log, in the disk's
-    /// order.
+    /// xfsaild writes home what is stable in the log and not changed since, in the disk's order.
     fn write_home(&mut self) {
         let stable = self.stable;
         let of: Vec<(u64, u64)> =
@@ -311,6 +309,11 @@ impl Xfs {
     }
 
     fn create(&mut self, inode: InodeId, at: NamedIn, tick: u64) {
+        // Its number may be that of one that is about to be freed.
+        while let Some(nth) = self.freed.iter().position(|(_, of)| *of == inode) {
+            self.freed.remove(nth);
+            self.free(inode);
+        }
         self.chunks.insert(at.dir.0 / CHUNK);
         if self.chunks.insert(inode.0 / CHUNK) {
             let (group, per_group) = (self.group_of(inode), self.settings.inodes_per_group / CHUNK);
@@ -343,11 +346,11 @@ impl Xfs {
 
     fn rename(&mut self, now: Instant, inode: InodeId, from: NamedIn, to: u64, over: Option<InodeId>) {
         self.inode(from.dir).names.remove(from.name);
-        match over {
-            Some(over) => self.unlink(now, over, NamedIn { dir: from.dir, name: to }),
-            None => self.log(from.dir, InodeItem::Names, true),
+        if let Some(over) = over {
+            self.unlink(now, over, NamedIn { dir: from.dir, name: to });
         }
         self.inode(from.dir).names.add(to);
+        self.log(from.dir, InodeItem::Names, true);
         self.log(inode, InodeItem::Times, true);
     }
 
@@ -532,7 +535,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_log_goes_home_when_a_round_had_nothing_to_force() {
+    fn what_is_stable_in_the_log_goes_home_in_the_next_round() {
         let mut fs = Xfs::new(XfsSettings::default());
         fs.enter(Instant::ZERO, 0, InodeId(130), Change::Create(NamedIn { dir: DIR, name: 8 }));
         let round = fs.next().expect("a round");
@@ -559,5 +562,16 @@ mod tests {
         fs.items.take();
         write(&mut fs, file, (17..18).into());
         assert_eq!(fs.items.bytes(), 320 + 16 * 3, "nothing but the inode");
+    }
+
+    #[test]
+    fn a_file_that_is_made_again_at_once_is_not_freed_with_the_one_before() {
+        let mut fs = Xfs::new(XfsSettings::default());
+        let (file, named) = (InodeId(130), NamedIn { dir: DIR, name: 8 });
+        fs.enter(Instant::ZERO, 0, file, Change::Create(named));
+        fs.enter(Instant::ZERO, 0, file, Change::Unlink(named));
+        fs.enter(Instant::ZERO, 0, file, Change::Create(named));
+        fs.elapse(at(8));
+        assert_eq!(fs.sync(at(8), 7, file, Syncing::All), Missing::Metadata, "it is not on the disk");
     }
 }
