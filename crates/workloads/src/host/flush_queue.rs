@@ -61,6 +61,8 @@ pub(super) struct FlushQueue {
     /// The work in progress, as long as there is more of it.
     work: Option<FlusherReason>,
     wants_background: bool,
+    /// Whether the disk's inode is among the files.
+    has_metadata: bool,
     /// How much the aged work may still write \[pages\], if it has been asked for.
     aged_left: Option<u64>,
 }
@@ -95,14 +97,14 @@ impl FlushQueue {
     /// Metadata became dirty: unless the disk's inode is among the files already, though it may have been written in
     /// another way, it comes behind them.
     pub fn note_metadata(&mut self, now: Instant) {
-        if !self.has_metadata() {
+        if !core::mem::replace(&mut self.has_metadata, true) {
             self.files.push_back(QueuedFile { pages: METADATA, since: now, at: 0 });
         }
     }
 
     /// Whether the disk's inode is among the files.
     pub fn has_metadata(&self) -> bool {
-        self.files.iter().any(|file| file.pages == METADATA)
+        self.has_metadata
     }
 
     /// If it is the metadata's turn: takes it, with the turn.
@@ -110,6 +112,7 @@ impl FlushQueue {
         let is_next = self.turn.is_some() && self.files.front().is_some_and(|file| file.pages == METADATA);
         if is_next {
             self.turn = None;
+            self.has_metadata = false;
             self.files.pop_front();
         }
         is_next
@@ -220,6 +223,7 @@ impl FlushQueue {
         let Some(file) = self.files.pop_front() else { return };
         match dirty.first_within(&file.pages) {
             Some(_) => self.files.push_back(file),
+            None if file.pages == METADATA => self.has_metadata = false,
             None => _ = self.known.remove(&file.pages.start),
         }
     }

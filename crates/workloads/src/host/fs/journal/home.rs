@@ -18,18 +18,32 @@ use super::Journal;
 #[derive(Clone, Debug, Default)]
 pub(super) struct HomeWrites {
     /// Blocks by their bio: until it ends they cannot be changed.
-    pub under_way: BTreeMap<u64, Vec<MetaBlock>>,
+    under_way: BTreeMap<u64, Vec<MetaBlock>>,
+    /// How many bios have each.
+    blocks: BTreeMap<MetaBlock, u64>,
     /// Those that are to change any of them.
     pub waiters: Vec<FsTask>,
 }
 
 impl HomeWrites {
     pub fn has(&self, block: MetaBlock) -> bool {
-        self.under_way.values().any(|blocks| blocks.contains(&block))
+        self.blocks.contains_key(&block)
+    }
+
+    fn begins(&mut self, tag: u64, blocks: Vec<MetaBlock>) {
+        blocks.iter().for_each(|block| *self.blocks.entry(*block).or_default() += 1);
+        self.under_way.insert(tag, blocks);
     }
 
     pub fn ended(&mut self, tag: u64, out: &mut FsOutbox) {
-        if self.under_way.remove(&tag).is_some() {
+        if let Some(blocks) = self.under_way.remove(&tag) {
+            for block in blocks {
+                let left = self.blocks.entry(block).or_default();
+                *left -= 1;
+                if *left == 0 {
+                    self.blocks.remove(&block);
+                }
+            }
             self.waiters.drain(..).for_each(|task| out.push(FsWish::Go(task)));
         }
     }
@@ -44,7 +58,8 @@ impl Journal {
         waiter: Waiter,
         out: &mut FsOutbox,
     ) -> BTreeSet<u64> {
-        let mut places: Vec<u64> = blocks.iter().map(|block| self.geometry.home(*block).0).collect();
+        let mut places: Vec<(u64, MetaBlock)> =
+            blocks.iter().map(|block| (self.geometry.home(*block).0, *block)).collect();
         for block in blocks {
             self.dirty.remove(*block);
             if let MetaBlock::Data(page) = *block {
@@ -54,11 +69,11 @@ impl Journal {
         places.sort_unstable();
         places.dedup();
         let mut tags = BTreeSet::new();
-        for run in places.chunk_by(|a, b| a + BLOCK_SECTORS == *b) {
-            let place = (Sector(run[0]), run.len() as u64 * BLOCK_SECTORS);
-            let tag = out.submit(by, FsIo::Home, place, false, waiter);
-            let within = |block: &MetaBlock| run.contains(&self.geometry.home(*block).0);
-            self.home.under_way.insert(tag, blocks.iter().copied().filter(within).collect());
+        // Blocks with one place go together.
+        for run in places.chunk_by(|(a, _), (b, _)| b - a <= BLOCK_SECTORS) {
+            let (first, last) = (run[0].0, run[run.len() - 1].0);
+            let tag = out.submit(by, FsIo::Home, (Sector(first), last - first + BLOCK_SECTORS), false, waiter);
+            self.home.begins(tag, run.iter().map(|(_, block)| *block).collect());
             tags.insert(tag);
         }
         if !tags.is_empty() {
