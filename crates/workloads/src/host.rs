@@ -169,8 +169,9 @@ impl Host {
 
     /// Takes a direct bio; [`Wish::GoOn`] returns it when it may go to the queue.
     pub fn bypass(&mut self, now: Instant, mut bio: Bio) {
-        bio.durability.fua |= self.filing.as_ref().is_some_and(|filing| filing.writes_synchronously());
         let pages = bypass::range(&bio);
+        let is_synchronous = |filing: &Filing| filing.writes_synchronously() && filing.concerns(&bio);
+        bio.durability.fua |= self.filing.as_deref().is_some_and(is_synchronous);
         let id = self.ops.insert(HostOp::new(OpTask::Bypass(bio), pages.clone()));
         self.begin_sync(now, id, pages);
     }

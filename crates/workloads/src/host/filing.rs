@@ -474,6 +474,11 @@ impl Host {
         }
         let mut has_room = false;
         while let Some(wish) = self.filing.as_mut().and_then(|filing| filing.fs.wish()) {
+            if let FsWish::Go(task) = wish
+                && self.filing.as_mut().is_some_and(|filing| !filing.fs.resume(now, task))
+            {
+                continue;
+            }
             match wish {
                 FsWish::Submit(bio) => self.submit_for_files(bio),
                 FsWish::Waits(agent) => {

@@ -113,6 +113,14 @@ impl FileSystem {
         }
     }
 
+    /// The task of a [`FsWish::Go`] wakes: what it had begun is finished. False if it sleeps again.
+    pub fn resume(&mut self, now: Instant, task: FsTask) -> bool {
+        match self {
+            FileSystem::Ext4(fs) => fs.resume(now, task),
+            FileSystem::Xfs(_) => true,
+        }
+    }
+
     /// Whether any of these blocks has a place where nothing has been written yet.
     pub fn is_unwritten(&self, inode: InodeId, blocks: Blocks) -> bool {
         match self {

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
-    Ext4, Ext4Settings, FileExtents, FileSystem, InodeId, JournalMode, JournalRace, Known, NewBlocks, Places,
-    TickPhase, Xfs, XfsSettings,
+    Change, Entry, Ext4, Ext4Settings, FileExtents, FileSystem, FsBio, FsWish, InodeId, JournalMode, JournalRace,
+    Known, Missing, NewBlocks, Places, Syncing, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{
     Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, NameChange, OpenFile, RangeSync, Stable, SyncAll,
@@ -325,4 +325,64 @@ fn the_parts_of_an_fsync_are_told_apart() {
         // Where two writes fall into one tick of the clock, the second changes no metadata.
         assert!(alone.on(WaitsFor::Flush) * 20 < alone.on(WaitsFor::Writing), "{alone:?}");
     }
+}
+
+/// Bios that were submitted, and tasks that wake; the journal goes on until there are any.
+fn next_wishes(fs: &mut FileSystem, now: &mut Instant) -> (Vec<FsBio>, Vec<u32>) {
+    let (mut bios, mut woken) = (Vec::new(), Vec::new());
+    for _ in 0..100 {
+        while let Some(wish) = fs.wish() {
+            match wish {
+                FsWish::Submit(bio) => bios.push(bio),
+                FsWish::Go(task) | FsWish::Done(task) => woken.push(task),
+                _ => {}
+            }
+        }
+        if !bios.is_empty() || !woken.is_empty() {
+            break;
+        }
+        let Some(next) = fs.next().filter(|next| *next < *now + Span::from_secs(1)) else { break };
+        *now = next.max(*now);
+        fs.elapse(*now);
+    }
+    (bios, woken)
+}
+
+#[test]
+fn a_handle_whose_task_never_asks_again_holds_up_nobody() {
+    let geometry = Ext4Geometry::of(1 << 21);
+    let (journal_start, _) = geometry.journal();
+    let fs = Ext4::new(Ext4Settings { journal_start, ..Ext4Settings::default() }, geometry, 32);
+    let fs = fs.with(JournalRace::Drawn { state: 1 }, TickPhase::default(), Places::new());
+    let mut fs = FileSystem::Ext4(Box::new(fs));
+    let (one, other) = (InodeId(12), InodeId(13));
+    fs.know(one, Known { extents: FileExtents::whole(8, 50_000), names: Vec::new() });
+    fs.know(other, Known::default());
+    let mut now = Instant::ZERO;
+    assert_eq!(fs.enter(now, 1, one, Change::Times), Entry::Done);
+    assert_eq!(fs.sync(now, 1, one, Syncing::All), Missing::Metadata);
+    let (log, _) = next_wishes(&mut fs, &mut now);
+    assert_eq!(log.len(), 1);
+    // The inodes share a block, which is in the log.
+    assert_eq!(fs.enter(now, 2, other, Change::WriteBack((0..1).into())), Entry::Waits);
+    fs.ended(now, log[0].tag);
+    let (mut bios, woken) = next_wishes(&mut fs, &mut now);
+    assert!(woken.contains(&2), "{woken:?}");
+    assert!(fs.resume(now, 2));
+    // Another has written its pages meanwhile, so it asks for nothing more, and the next sync ends all the same.
+    while let Some(bio) = bios.pop() {
+        fs.ended(now, bio.tag);
+    }
+    _ = next_wishes(&mut fs, &mut now);
+    now += Span::from_ms(20);
+    assert_eq!(fs.enter(now, 3, one, Change::Times), Entry::Done);
+    assert_eq!(fs.sync(now, 3, one, Syncing::All), Missing::Metadata);
+    for _ in 0..8 {
+        let (bios, woken) = next_wishes(&mut fs, &mut now);
+        if woken.contains(&3) {
+            return;
+        }
+        bios.iter().for_each(|bio| fs.ended(now, bio.tag));
+    }
+    panic!("the sync waits for ever");
 }

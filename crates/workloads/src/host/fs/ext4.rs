@@ -64,6 +64,8 @@ enum Matters {
 /// A handle whose blocks have not all joined.
 #[derive(Clone, Debug, Default)]
 struct Handle {
+    /// The change, unless it is a part of one.
+    of: Option<(InodeId, Change)>,
     blocks: VecDeque<MetaBlock>,
     inodes: Vec<(InodeId, Matters)>,
     /// A block that is freed when all have joined.
@@ -92,6 +94,8 @@ pub struct Ext4 {
     inodes: BTreeMap<InodeId, Ext4Inode>,
     directories: Directories,
     handles: BTreeMap<FsTask, Handle>,
+    /// Changes that were made for a task when it woke, and when: it is about to ask for them again.
+    resumed: BTreeMap<FsTask, (Instant, InodeId, Change)>,
     /// Up to where each task's data have joined a transaction, of those that go through the journal.
     joined: BTreeMap<FsTask, u64>,
     /// Calls whose synchronous changes have been made.
@@ -119,6 +123,7 @@ impl Ext4 {
             inodes: BTreeMap::new(),
             directories: Directories::default(),
             handles: BTreeMap::new(),
+            resumed: BTreeMap::new(),
             joined: BTreeMap::new(),
             endings: BTreeMap::new(),
             orphans: Vec::new(),
@@ -235,6 +240,9 @@ impl Ext4 {
         if self.endings.contains_key(&task) {
             return self.end_synchronously(now, task);
         }
+        if self.resumed.remove(&task) == Some((now, inode, change)) {
+            return Entry::Done;
+        }
         if self.handles.contains_key(&task) {
             return self.go_on(now, task);
         }
@@ -252,9 +260,21 @@ impl Ext4 {
         if !self.journal.begin(now, task, credits, &mut self.out) {
             return Entry::Waits;
         }
-        let handle = self.handle(now, inode, &change);
+        let handle = Handle { of: Some((inode, change)), ..self.handle(now, inode, &change) };
         self.handles.insert(task, handle);
         self.go_on(now, task)
+    }
+
+    /// The task wakes, and what is left of its handle joins, whether or not it still has anything to ask for: pages
+    /// that it was to write may have been written by others meanwhile, and no transaction commits with a handle open.
+    /// False if it sleeps again.
+    pub(super) fn resume(&mut self, now: Instant, task: FsTask) -> bool {
+        let Some(of) = self.handles.get(&task).map(|handle| handle.of) else { return true };
+        let joined = self.go_on(now, task) == Entry::Done;
+        if let Some((inode, change)) = of.filter(|_| joined) {
+            self.resumed.insert(task, (now, inode, change));
+        }
+        joined
     }
 
     /// Without a journal nothing has to be waited for, and there is no list of orphans in the superblock: after a crash

@@ -372,7 +372,8 @@ impl Journal {
         if blocks.is_empty() && !revokes {
             // Only its commit block is sent.
             let (data, step) = (BTreeSet::new(), CommitStep::Sealing(now));
-            self.committing = Some(Committing { tid, blocks, logged: 1, begun: now, data, step });
+            let logged = u64::from(!self.settings.async_commit);
+            self.committing = Some(Committing { tid, blocks, logged, begun: now, data, step });
             return self.seal(out);
         }
         let count = blocks.len() as u64;

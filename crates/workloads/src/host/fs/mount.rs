@@ -242,7 +242,7 @@ impl FsMount {
             {
                 let what = "data=, commit=, sync, dirsync, min_batch_time=, max_batch_time=, journal_async_commit, \
                             journal_ioprio=, journal_size= and journal_dev=";
-                wrong(format!("no_journal leaves nothing for {what}"))
+                wrong(format!("no_journal leaves nothing for {what}, or that is not modelled"))
             }
             _ => Ok(mount),
         }
