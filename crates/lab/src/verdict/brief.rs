@@ -174,7 +174,7 @@ impl BriefFrom<'_> {
         if !action.missed.is_empty() {
             lines.push((About::Why, format!("Under {}, {}.", action.default.label(), action.missed.join("; "))));
         }
-        let cause = self.causes.iter().find(|cause| cause.scheduler == name);
+        let cause = self.causes.iter().find(|cause| cause.scheduler == name && cause.is_gain());
         lines.extend(cause.map(|cause| (About::Why, format!("Why: {cause}."))));
         let costs = (!chosen.costs.is_empty()).then(|| self.figures(&chosen.costs));
         let price: Vec<String> = costs.into_iter().chain(chosen.stalls.first().cloned()).collect();
@@ -201,7 +201,7 @@ impl BriefFrom<'_> {
         };
         let advice = format!("Choose: {name} helps ({helps}) and harms ({}).", self.figures(&harms));
         let mut lines = vec![(About::Advice, advice)];
-        let cause = self.causes.iter().find(|cause| cause.scheduler == name);
+        let cause = self.causes.iter().find(|cause| cause.scheduler == name && cause.is_gain());
         lines.extend(cause.map(|cause| (About::Why, format!("Why: {cause}."))));
         lines.extend(action.explained(dear).map(|setting| (About::Other, cheaper(setting))));
         let goal = self.goal_without(action, dear, "").unwrap_or_else(|| "--goal".to_owned());

@@ -50,6 +50,11 @@ impl FigureCause {
         FigureCause { scheduler, dir, is_sync: false, waits_for, here, base }.if_it_differs(wanted)
     }
 
+    /// Whether it makes something shorter: only that is a reason for a scheduler.
+    pub(super) fn is_gain(&self) -> bool {
+        self.here < self.base
+    }
+
     /// The cause of this difference between syncs through the host's memory: the part that changed most.
     pub(super) fn of_syncs(difference: &Contrast, here: &Measured, base: &Measured) -> Option<FigureCause> {
         let syncs = |one: &Measured| one.memory.as_ref().and_then(|memory| memory.syncs.clone());
@@ -139,6 +144,7 @@ mod tests {
         assert_eq!(cause(530_000.0, 525_000.0).if_it_differs(1.0), None, "one per cent");
         assert_eq!(cause(600_000.0, 525_000.0).if_it_differs(-1.0), None, "the other way");
         assert!(cause(600_000.0, 525_000.0).if_it_differs(1.0).is_some());
+        assert!(!cause(600_000.0, 525_000.0).is_gain() && cause(525_000.0, 600_000.0).is_gain());
         let served = FigureCause { waits_for: None, ..cause(12.2e6, 3.74e6) };
         assert_eq!(served.to_string(), "a read now spends 12.2ms inside the disk (3.74ms before)");
         let waits_for = Some("its commit block".to_owned());
