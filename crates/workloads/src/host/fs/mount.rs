@@ -242,7 +242,9 @@ impl FsMount {
             {
                 let what = "data=, commit=, sync, dirsync, min_batch_time=, max_batch_time=, journal_async_commit, \
                             journal_ioprio=, journal_size= and journal_dev=";
-                wrong(format!("no_journal leaves nothing for {what}, or that is not modelled"))
+                wrong(format!(
+                    "no_journal leaves nothing for {what} (sync and dirsync without a journal are not modelled)"
+                ))
             }
             _ => Ok(mount),
         }
