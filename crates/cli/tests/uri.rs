@@ -202,10 +202,11 @@ fn a_large_object_is_never_held_whole() {
     drop(bytes);
     let wide = "s3://traces/wide.csv:columns=device,op,offset@B,size@B,time@us,-";
     let mut child = Process::spawn(server.command(&["trace", "info", wide, "--json"]).stdout(Stdio::piped()));
+    // Its own memory alone: the pages of the program's file are most of what a debug build has in memory.
     let mut peak = 0_u64;
     while child.try_wait().unwrap().is_none() {
         let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
         let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
         peak = peak.max(kib.unwrap_or(0) * 1024);
         sleep(Duration::from_millis(2));
@@ -213,7 +214,7 @@ fn a_large_object_is_never_held_whole() {
     let output = child.output();
     let told = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && told.contains(&format!("\"ios\": {ROWS}")), "{told}");
-    assert!(peak > 0 && peak < size / 3, "{peak} bytes of memory for an object of {size}");
+    assert!(peak > 0 && peak < size / 6, "{peak} bytes of memory for an object of {size}");
 }
 
 #[test]
