@@ -2,7 +2,7 @@
 
 use blksched::surroundings::{DispatchAhead, Wakes, wbt};
 use blksched::{BlockQueue, Built, Choice, Kernel, Listener, Plugging, QueueConfig, Span};
-use blksched_disks::Attached;
+use blksched_disks::{Attached, Facts};
 use blksched_workloads::host::{HostKnobs, Ticks, WriteBack};
 
 use crate::cpu::{HostCpus, SchedulerCosts};
@@ -120,25 +120,39 @@ impl Surroundings {
     }
 
     /// Switches on the policies that hold bios back before they have a slot, as that kernel does by default.
-    pub(crate) fn throttle<L: Listener>(&self, queue: &mut BlockQueue<L>, config: &QueueConfig) {
-        let Some(era) = config.slots.era() else { return };
-        let target = self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational));
-        let mut throttle = wbt::Throttle::new(wbt::Config {
-            era,
-            hz: HZ,
-            target,
-            queue_depth: match config.driver.ahead {
-                DispatchAhead::Budget => config.depth,
-                DispatchAhead::OneMore => config.slots.nr_requests(),
-            },
-            write_cache: config.limits.volatile_cache,
-            born: config.born,
-        });
+    pub(crate) fn throttle<L: Listener>(
+        &self,
+        queue: &mut BlockQueue<L>,
+        config: &QueueConfig,
+        facts: &Facts,
+        attached: Attached,
+    ) {
+        let Some(throttle) = self.throttling(config, facts, attached) else { return };
+        let mut throttle = wbt::Throttle::new(throttle);
         // As if written to `wbt_lat_usec`: what a user set is not switched off together with the default, under BFQ.
-        if self.wbt_latency.is_some() {
+        if let Some(target) = self.wbt_latency {
             throttle.set_target(config.born, target, &mut Vec::new());
         }
         queue.add_policy(config.born, Box::new(throttle));
+    }
+
+    /// Writeback throttling as this disk has it; none before blk-mq.
+    fn throttling(&self, config: &QueueConfig, facts: &Facts, attached: Attached) -> Option<wbt::Config> {
+        let era = config.slots.era()?;
+        let tags = self.driver_tags.unwrap_or_else(|| self.attached.unwrap_or(attached).tags(facts.depth));
+        Some(wbt::Config {
+            era,
+            hz: HZ,
+            target: self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational)),
+            queue_depth: match config.driver.ahead {
+                DispatchAhead::Budget => config.depth,
+                // What the disk was made with: writes to `nr_requests` do not reach it (RECORDED on 6.18: made with 128,
+                // its greatest limit is 8 at step 1 and 31 at step -1, whether 4, or 8 under mq-deadline, were set).
+                DispatchAhead::OneMore => tags,
+            },
+            write_cache: config.limits.volatile_cache,
+            born: config.born,
+        })
     }
 }
 
@@ -146,3 +160,36 @@ impl Surroundings {
 const LAST_BEFORE_BLK_MQ: Kernel = Kernel::new(4, 19, 0);
 /// Ticks per second of the kernels since 6.1, as Debian builds them.
 const HZ: u32 = 250;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::queue_config;
+
+    /// What throttling takes for the disk's queue, with these settings in force.
+    fn throttled_depth(attached: Attached, elevator: &str, set: Surroundings) -> u32 {
+        let facts = blksched_disks::load("fixed").expect("a preset").with_depth(31).build(1).facts();
+        let elevator = blksched::Catalogue::builtin().parse(elevator).expect("a scheduler");
+        let config = queue_config(&elevator.build(), &set, &facts, attached);
+        set.throttling(&config, &facts, attached).expect("blk-mq throttles").queue_depth
+    }
+
+    #[test]
+    fn throttling_keeps_to_the_requests_that_the_disk_was_made_with() {
+        let nr_requests = |n| Surroundings { nr_requests: Some(n), ..Surroundings::default() };
+        for (elevator, set) in [("none", nr_requests(4)), ("none", nr_requests(31)), ("mq-deadline", nr_requests(8))] {
+            assert_eq!(throttled_depth(Attached::Loop, elevator, set), 31, "{elevator} {set:?}");
+        }
+        let cut = Surroundings { driver_tags: Some(256), ..nr_requests(4) };
+        assert_eq!(throttled_depth(Attached::Virtio, "none", cut), 256);
+    }
+
+    /// A disk that is driven as SCSI tells it of each change.
+    #[test]
+    fn throttling_follows_queue_depth() {
+        for depth in [1, 4, 31] {
+            let set = Surroundings { depth: Some(depth), nr_requests: Some(2), ..Surroundings::default() };
+            assert_eq!(throttled_depth(Attached::Sata, "none", set), depth);
+        }
+    }
+}

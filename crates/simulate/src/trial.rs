@@ -414,7 +414,7 @@ impl<'a> QueueParts<'a> {
         if let Some(queues) = self.surroundings.own_queues(self.disk.attached) {
             queue = queue.with_hardware_queues(queues);
         }
-        self.surroundings.throttle(&mut queue, &config);
+        self.surroundings.throttle(&mut queue, &config, &disk.facts(), self.disk.attached);
         for (knob, raw) in self.knobs {
             queue.set(Instant::ZERO, knob, *raw)?;
         }

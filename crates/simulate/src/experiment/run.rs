@@ -34,7 +34,7 @@ impl ExperimentRun {
         let built = scene.elevator.build();
         let config = queue_config(&built, &scene.surroundings, &disk.facts(), scene.disk.attached);
         let mut queue = BlockQueue::with_listener(config, built.elevator, Ear::that(asked.reasons, asked.seconds));
-        scene.surroundings.throttle(&mut queue, &config);
+        scene.surroundings.throttle(&mut queue, &config, &disk.facts(), scene.disk.attached);
         for (knob, raw) in &scene.knobs {
             queue.set(Instant::ZERO, knob, *raw).map_err(|error| error.to_string())?;
         }
