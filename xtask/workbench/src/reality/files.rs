@@ -145,6 +145,7 @@ fn measure(
             let before = names(&place)?;
             // What is read is to come from the disk.
             fs::write("/proc/sys/vm/drop_caches", "3").context("dropping the page cache")?;
+            look_up(&place)?;
             let groups = Groups::make("files", &[])?;
             let text = in_folder(&fio::text(&kept_names(&job.text), Path::new("/dev/none"), &groups), &place);
             let file = target.join(format!("{}.fio", job.name));
@@ -175,6 +176,15 @@ fn schedulers<'a>(wanted: &'a Wanted<'_>) -> impl Iterator<Item = &'a str> {
 fn names(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
     Ok(entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect())
+}
+
+/// Has the inodes of a folder's files in memory, as predictions have them. Otherwise fio reads them before it starts a
+/// job, and whether it did decides whether BFQ merges the jobs' queues.
+fn look_up(folder: &Path) -> Result<()> {
+    for name in names(folder)? {
+        fs::metadata(folder.join(&name)).with_context(|| format!("looking up {name}"))?;
+    }
+    Ok(())
 }
 
 /// File names under another key, so that they are not taken for a device's.
