@@ -48,8 +48,9 @@ pub(crate) struct SceneArguments {
     /// fio [default: found by a pilot: 30s from when every job has begun, or less where that costs too much]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) time: Option<Span>,
-    /// When processes begin: drawn up to 10 ms apart, like real ones, or exactly as-said
-    #[arg(long, value_name = "drawn|as-said", value_enum, default_value_t = When::Drawn)]
+    /// When processes begin: drawn up to 10 ms apart, like those that fio starts, exactly as-said, or one-first: BFQ
+    /// merges the queues of processes that begin together
+    #[arg(long, value_name = "drawn|as-said|one-first", value_enum, default_value_t = When::Drawn)]
     pub(crate) starts: When,
     /// Turn a knob, as in bfq.slice_idle=0, deadline@2.6.33.read_expire=100ms; may be repeated
     #[arg(long = "set", value_name = "SCHEDULER.KNOB=VALUE")]
@@ -211,6 +212,8 @@ pub(crate) enum When {
     Drawn,
     /// Exactly as specified.
     AsSaid,
+    /// The first 0.2 s before the others, which are drawn: BFQ then merges none of their queues.
+    OneFirst,
 }
 
 impl From<When> for Starts {
@@ -218,6 +221,7 @@ impl From<When> for Starts {
         match when {
             When::Drawn => Starts::Drawn(0),
             When::AsSaid => Starts::AsSaid,
+            When::OneFirst => Starts::OneFirst(0),
         }
     }
 }

@@ -46,16 +46,8 @@ impl Question {
             attached,
             fs,
             host: host.unwrap_or_else(|| usual.host.clone()),
-            starts: self.starts.as_deref().map_or(Ok(usual.starts), starts).map_err(wrong("starts"))?,
+            starts: self.starts.as_deref().map_or(Ok(usual.starts), Starts::named).map_err(wrong("starts"))?,
             ..usual
         })
-    }
-}
-
-fn starts(text: &str) -> Result<Starts, String> {
-    match text {
-        "drawn" => Ok(Starts::Drawn(0)),
-        "as-said" => Ok(Starts::AsSaid),
-        _ => Err(format!("expected drawn or as-said, not `{text}`")),
     }
 }

@@ -53,15 +53,55 @@ pub enum Starts {
     /// Each up to [`LATEST_START`] later, drawn anew for each seed, since real processes do not start simultaneously
     /// either (BFQ merges the queues of those that do). The number distinguishes draws for the same seed.
     Drawn(u64),
+    /// So that BFQ merges none of their queues: the first [`AHEAD`] of the others, and these drawn. On real machines it
+    /// is fio itself that comes first, if it has to read an inode before it starts its jobs (docs/host.md).
+    OneFirst(u64),
 }
 
 /// The greatest delay of a start: the time that a shell takes to start a few processes.
 pub const LATEST_START: Span = Span::from_ms(10);
+/// Longer than BFQ takes processes for created together with the last (180 ms), and shorter than it remembers that one
+/// (600 ms): the others find neither it nor each other.
+pub const AHEAD: Span = Span::from_ms(200);
 
 impl Starts {
+    /// Every kind, by its word.
+    pub const WORDS: [(&str, Starts); 3] =
+        [("drawn", Starts::Drawn(0)), ("as-said", Starts::AsSaid), ("one-first", Starts::OneFirst(0))];
+
+    /// Its word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Starts::Drawn(_) => "drawn",
+            Starts::AsSaid => "as-said",
+            Starts::OneFirst(_) => "one-first",
+        }
+    }
+
+    /// The kind with this word.
+    ///
+    /// # Errors
+    /// Which words there are.
+    pub fn named(word: &str) -> Result<Starts, String> {
+        let known = Starts::WORDS.iter().find(|(name, _)| *name == word);
+        known.map(|(_, starts)| *starts).ok_or_else(|| format!("expected drawn, as-said or one-first, not `{word}`"))
+    }
+
+    /// The same, but that one process comes first.
+    pub fn one_first(self) -> Starts {
+        match self {
+            Starts::AsSaid => Starts::OneFirst(0),
+            Starts::Drawn(draw) | Starts::OneFirst(draw) => Starts::OneFirst(draw),
+        }
+    }
+
     /// The delay of each of these processes.
     pub(crate) fn later(self, seed: u64, processes: usize) -> Vec<Span> {
-        let Starts::Drawn(draw) = self else { return vec![Span::ZERO; processes] };
+        let (draw, ahead) = match self {
+            Starts::AsSaid => return vec![Span::ZERO; processes],
+            Starts::Drawn(draw) => (draw, Span::ZERO),
+            Starts::OneFirst(draw) => (draw, AHEAD),
+        };
         let mut state = seed.rotate_left(32) ^ draw.wrapping_mul(0xd1b5_4a32_d192_ed03);
         let mut next = || {
             state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -69,7 +109,9 @@ impl Starts {
             let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             Span::from_ns((z ^ (z >> 31)) % LATEST_START.as_ns())
         };
-        (0..processes).map(|_| next()).collect()
+        let mut later: Vec<Span> = (0..processes).map(|_| next()).collect();
+        later.iter_mut().skip(1).for_each(|later| *later = *later + ahead);
+        later
     }
 }
 
@@ -172,6 +214,17 @@ mod tests {
         let elevator = blksched::Catalogue::builtin().parse(elevator).expect("a scheduler");
         let config = queue_config(&elevator.build(), &set, &facts, attached);
         set.throttling(&config, &facts, attached).expect("blk-mq throttles").queue_depth
+    }
+
+    #[test]
+    fn all_but_one_begin_later_and_otherwise_as_drawn() {
+        let (drawn, first) = (Starts::Drawn(3).later(7, 4), Starts::Drawn(3).one_first().later(7, 4));
+        assert_eq!(drawn[0], first[0]);
+        assert_eq!(drawn[1..].iter().map(|&later| later + AHEAD).collect::<Vec<_>>(), first[1..]);
+        for (word, starts) in Starts::WORDS {
+            assert_eq!((Starts::named(word), starts.word()), (Ok(starts), word));
+        }
+        assert_eq!(Starts::named("apart"), Err("expected drawn, as-said or one-first, not `apart`".to_owned()));
     }
 
     #[test]

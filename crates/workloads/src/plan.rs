@@ -210,6 +210,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// How many begin when they are told to: jobs and programs, not what was recorded.
+    pub fn begins_when_told(&self) -> usize {
+        self.origins.iter().filter(|origin| !matches!(origin, Origin::Replay { .. })).count()
+    }
+
     /// The state machines of one run. The same seed gives the same run.
     pub fn sources(&self, seed: u64) -> Vec<Box<dyn Source>> {
         self.staggered_sources(seed, &vec![Span::ZERO; self.jobs.len()])

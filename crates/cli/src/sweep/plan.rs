@@ -125,10 +125,8 @@ impl SweepPlan {
             fs.map(|(text, value)| FsMount::named(&text).map_err(|why| source.wrong(value.span(), why.to_string())));
         let starts = match told("starts")? {
             None => Starts::Drawn(0),
-            Some((word, _)) if word == "drawn" => Starts::Drawn(0),
-            Some((word, _)) if word == "as-said" => Starts::AsSaid,
             Some((word, value)) => {
-                return Err(source.wrong(value.span(), format!("starts = \"{word}\": expected drawn or as-said")));
+                Starts::named(&word).map_err(|why| source.wrong(value.span(), format!("starts: {why}")))?
             }
         };
         let seeds = seeds(source, table)?;

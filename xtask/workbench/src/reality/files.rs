@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use blksched::Span;
@@ -179,11 +181,14 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 }
 
 /// Has the inodes of a folder's files in memory, as predictions have them. Otherwise fio reads them before it starts a
-/// job, and whether it did decides whether BFQ merges the jobs' queues.
+/// job, and whether it did decides whether BFQ merges the jobs' queues: it compares them with the queue created last,
+/// unless that is older than 600 ms.
 fn look_up(folder: &Path) -> Result<()> {
     for name in names(folder)? {
         fs::metadata(folder.join(&name)).with_context(|| format!("looking up {name}"))?;
     }
+    // So long that it forgets ours, too.
+    thread::sleep(Duration::from_secs(1));
     Ok(())
 }
 
