@@ -48,18 +48,23 @@ enum Tested {
     NoDelalloc,
     /// Commits wait for data.
     DioreadLock,
+    /// The same two, and no commit waits for data.
+    NoDelallocWriteback,
+    DioreadLockWriteback,
     /// Calls wait for commits.
     Sync,
     NoJournal,
     Xfs,
 }
 
-const ALL: [Tested; 9] = [
+const ALL: [Tested; 11] = [
     Tested::Ext4,
     Tested::Async,
     Tested::DataJournal,
     Tested::NoDelalloc,
     Tested::DioreadLock,
+    Tested::NoDelallocWriteback,
+    Tested::DioreadLockWriteback,
     Tested::Sync,
     Tested::NoBarrier,
     Tested::NoJournal,
@@ -95,6 +100,12 @@ impl Rig {
             Tested::DataJournal => Ext4Settings { data: JournalMode::Journal, ..usual },
             Tested::NoDelalloc => Ext4Settings { new_blocks: NewBlocks::AtOnce, ..usual },
             Tested::DioreadLock => Ext4Settings { new_blocks: NewBlocks::Written, ..usual },
+            Tested::NoDelallocWriteback => {
+                Ext4Settings { data: JournalMode::Writeback, new_blocks: NewBlocks::AtOnce, ..usual }
+            }
+            Tested::DioreadLockWriteback => {
+                Ext4Settings { data: JournalMode::Writeback, new_blocks: NewBlocks::Written, ..usual }
+            }
             Tested::Sync => Ext4Settings { sync: true, dirsync: true, ..usual },
             Tested::NoBarrier => Ext4Settings { barrier: false, ..usual },
             Tested::NoJournal => Ext4Settings { has_journal: false, ..usual },

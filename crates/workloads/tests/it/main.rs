@@ -7,6 +7,7 @@ mod grains;
 mod host;
 mod malformed;
 mod mapped;
+mod mounted_otherwise;
 mod mutations;
 mod options;
 mod options_files;

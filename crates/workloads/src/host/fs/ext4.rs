@@ -418,17 +418,22 @@ impl Ext4 {
         known.extents.convert(blocks);
         let mut handle =
             Handle { blocks: VecDeque::new(), inodes: vec![(inode, Matters::ToData)], ..Handle::default() };
-        if let Some(group) = known.leaf {
-            let leaf = MetaBlock::Leaf(inode);
-            if known.extents.count() <= INLINE {
-                known.leaf = None;
-                handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
-                handle.freed = Some(leaf);
-            } else {
-                handle.blocks.push_back(leaf);
-            }
-        }
+        self.merged(inode, &mut handle);
         handle.blocks.push_back(table);
         handle
+    }
+
+    /// What was converted has been merged with its neighbours: a leaf goes if the inode holds what is left.
+    fn merged(&mut self, inode: InodeId, handle: &mut Handle) {
+        let known = self.inodes.entry(inode).or_default();
+        let Some(group) = known.leaf else { return };
+        let leaf = MetaBlock::Leaf(inode);
+        if known.extents.count() <= INLINE {
+            known.leaf = None;
+            handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
+            handle.freed = Some(leaf);
+        } else {
+            handle.blocks.push_back(leaf);
+        }
     }
 }

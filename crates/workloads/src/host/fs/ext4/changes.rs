@@ -24,6 +24,8 @@ mod credits {
 pub(super) enum Placing {
     /// Data that are about to be written: until then the places count as unwritten.
     Data,
+    /// Direct data, which their caller converts when they are there.
+    Direct,
     /// Direct data behind the file's end, which cannot be read before they are there: they count as written.
     Written,
     /// Nothing, yet (`fallocate`).
@@ -125,9 +127,6 @@ impl Ext4 {
             groups.push(self.geometry.group_of(place));
         }
         let placed = !groups.is_empty();
-        if placed && self.writes_at_once(how) {
-            handle.ordered = Some((inode, *blocks));
-        }
         if self.journals_data() && !whole {
             // There is no time between places and data: the log has both.
             self.inodes.entry(inode).or_default().extents.convert(blocks);
@@ -135,23 +134,31 @@ impl Ext4 {
         for group in groups {
             handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
         }
+        let at_once = self.writes_at_once(how);
         let known = self.inodes.entry(inode).or_default();
         let split = !whole && known.extents.split(blocks);
-        if placed || split {
+        let converted = at_once && known.extents.convert(blocks);
+        let to_read = at_once && (placed || converted);
+        if to_read && self.settings.data == JournalMode::Ordered && self.bare.is_none() {
+            handle.ordered = Some((inode, *blocks));
+        }
+        if converted && known.leaf.is_some() {
+            self.merged(inode, handle);
+        } else if placed || split || converted {
             self.grow(inode, handle);
         }
         handle.blocks.push_back(self.geometry.table_of(inode));
         handle.inodes.push((inode, Matters::ToAll));
         let grew = self.inodes.entry(inode).or_default().extents.end() > end;
-        if grew {
+        if grew || to_read {
             handle.inodes.push((inode, Matters::ToData));
         }
     }
 
-    /// Whether new places for data count as written at once, so that a commit has to see to the data.
+    /// Whether places for data count as written at once, whatever `data=` says: nothing is converted behind the data.
+    /// With `data=ordered` a commit has to see to the data then.
     fn writes_at_once(&self, how: Placing) -> bool {
-        let usual = self.settings.new_blocks == NewBlocks::Unwritten || self.settings.data != JournalMode::Ordered;
-        how == Placing::Data && !usual && self.bare.is_none()
+        how == Placing::Data && self.settings.new_blocks != NewBlocks::Unwritten
     }
 
     /// The file has other extents now: they are in its leaf, if there are more than the inode holds.
@@ -189,7 +196,7 @@ impl Ext4 {
             handle.blocks.push_back(table);
             self.is_orphan(inode, handle);
         }
-        let how = if appends { Placing::Written } else { Placing::Data };
+        let how = if appends { Placing::Written } else { Placing::Direct };
         self.place(inode, blocks, how, handle);
         if appends {
             let known = self.inodes.entry(inode).or_default();
