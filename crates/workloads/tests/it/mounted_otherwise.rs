@@ -5,7 +5,7 @@ use blksched::{Instant, Span};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
     Blocks, Change, Entry, Ext4, Ext4Settings, Extent, FileExtents, FileSystem, FsIo, FsTask, FsWish, InodeId,
-    JournalMode, JournalRace, Known, Missing, NewBlocks, Places, Syncing, TickPhase,
+    JournalMode, JournalRace, Known, Missing, NamedIn, NewBlocks, Places, Syncing, TickPhase,
 };
 
 const FILE: InodeId = InodeId(12);
@@ -128,4 +128,36 @@ fn a_direct_write_into_a_hole_is_converted_by_its_caller_and_orders_nothing() {
         assert_eq!(machine.syncs(Syncing::All), (Missing::Metadata, vec![(FsIo::Log, 32), (FsIo::Commit, 8)]));
         assert_eq!(machine.orders, 0);
     }
+}
+
+#[test]
+fn under_sync_a_file_is_cut_on_the_disk_when_the_call_returns() {
+    let sync = Ext4Settings { sync: true, dirsync: true, ..Ext4Settings::default() };
+    let mut machine = Machine::new(sync.clone(), FileExtents::whole(256, 40_000));
+    let log = |blocks: u32| vec![(FsIo::Log, 8 * blocks), (FsIo::Commit, 8)];
+    assert!(machine.changes(Change::Truncate(128)));
+    // A descriptor; the inode, the superblock with the list of orphans, and the group's two.
+    assert_eq!(core::mem::take(&mut machine.sent), log(5));
+    // Its times have changed since, and nobody waited for that.
+    assert_eq!(machine.syncs(Syncing::Data), (Missing::Flush, vec![]));
+    assert_eq!(machine.syncs(Syncing::All), (Missing::Metadata, log(2)));
+    assert!(machine.changes(Change::Truncate(128)), "to the length that it has");
+    assert_eq!(core::mem::take(&mut machine.sent), log(3));
+    for change in [Change::Truncate(512), Change::Attributes, Change::Preallocate((128..256).into())] {
+        assert!(!machine.changes(change), "{change:?} is not waited for");
+    }
+    let named = NamedIn { dir: InodeId::ROOT, name: 1 };
+    assert!(machine.changes(Change::Unlink(named)));
+    let commits = machine.sent.iter().filter(|(what, _)| *what == FsIo::Commit).count();
+    assert_eq!(commits, 2, "the name, then the inode");
+}
+
+#[test]
+fn under_dirsync_alone_only_names_are_waited_for() {
+    let dirsync = Ext4Settings { dirsync: true, ..Ext4Settings::default() };
+    let mut machine = Machine::new(dirsync, FileExtents::whole(256, 40_000));
+    assert!(!machine.changes(Change::Truncate(0)));
+    assert!(machine.changes(Change::Unlink(NamedIn { dir: InodeId::ROOT, name: 1 })));
+    let commits = machine.sent.iter().filter(|(what, _)| *what == FsIo::Commit).count();
+    assert_eq!(commits, 1, "the inode becomes free behind the call");
 }

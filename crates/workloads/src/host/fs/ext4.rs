@@ -28,7 +28,7 @@ mod synchronous;
 use directories::Directories;
 use no_journal::NoJournal;
 pub use places::Places;
-use synchronous::SyncEnding;
+use synchronous::{Behind, SyncEnding};
 
 /// Extents that fit into the inode.
 const INLINE: usize = 4;
@@ -72,9 +72,9 @@ struct Handle {
     freed: Option<MetaBlock>,
     /// Blocks whose data the commit needs.
     ordered: Option<(InodeId, Blocks)>,
-    /// Whether its transaction is to be stable when the call returns; and an inode that is freed after that.
+    /// Whether its transaction is to be stable when the call returns; and what is changed after that.
     synchronous: bool,
-    then_frees: Option<InodeId>,
+    behind: Option<Behind>,
 }
 
 /// Data that have ended, whose extents are to be converted.
@@ -293,7 +293,7 @@ impl Ext4 {
     fn go_on(&mut self, now: Instant, task: FsTask) -> Entry {
         let Handle { blocks, .. } = self.handles.get_mut(&task).expect("the task has a handle");
         let Some(tid) = self.journal.join(now, task, blocks, &mut self.out) else { return Entry::Waits };
-        let Handle { inodes, freed, ordered, synchronous, then_frees, .. } =
+        let Handle { inodes, freed, ordered, synchronous, behind, .. } =
             self.handles.remove(&task).expect("the task has a handle");
         if let Some(block) = freed {
             self.journal.revoke(now, block);
@@ -309,7 +309,7 @@ impl Ext4 {
             }
         }
         if synchronous {
-            self.endings.insert(task, SyncEnding::of(tid, then_frees));
+            self.endings.insert(task, SyncEnding::of(tid, behind));
             return self.end_synchronously(now, task);
         }
         self.journal.handle_ends(now, task, &mut self.out);

@@ -8,7 +8,7 @@ use super::super::extents::{Blocks, Extent};
 use super::super::inode::{Change, InodeId, NamedIn};
 use super::super::kind::{JournalMode, NewBlocks};
 use super::super::layout::MetaBlock;
-use super::{Ext4, Handle, INLINE, Matters};
+use super::{Behind, Ext4, Handle, INLINE, Matters};
 
 /// Blocks that a handle reserves (`requested_blocks`).
 mod credits {
@@ -67,7 +67,7 @@ impl Ext4 {
     pub(super) fn handle(&mut self, now: Instant, inode: InodeId, change: &Change) -> Handle {
         let table = self.geometry.table_of(inode);
         let tick = self.phase.tick(now);
-        let mut handle = Handle { synchronous: self.is_synchronous(change), ..Handle::default() };
+        let mut handle = Handle { synchronous: self.is_synchronous(inode, change), ..Handle::default() };
         self.inodes.entry(inode).or_default();
         match change {
             Change::Place(blocks) => {
@@ -234,6 +234,7 @@ impl Ext4 {
         handle.blocks.extend([self.geometry.table_of(inode), MetaBlock::Super]);
         self.free(inode, blocks, handle);
         handle.inodes.push((inode, Matters::ToData));
+        handle.behind = handle.synchronous.then_some(Behind::Times(inode));
     }
 
     /// Frees a file's blocks from this one on.
@@ -282,7 +283,7 @@ impl Ext4 {
     /// The inode becomes free: after the change of its name if that is synchronous.
     fn evict(&mut self, inode: InodeId, handle: &mut Handle) {
         if handle.synchronous {
-            handle.then_frees = Some(inode);
+            handle.behind = Some(Behind::Freeing(inode));
         } else {
             self.free_inode(inode, handle);
         }
