@@ -42,6 +42,7 @@ enum Tested {
     /// Commit blocks do not wait for their logs.
     Async,
     NoBarrier,
+    AsyncNoBarrier,
     /// Data go through the journal.
     DataJournal,
     /// `write` gives blocks places, and commits write data.
@@ -57,7 +58,7 @@ enum Tested {
     Xfs,
 }
 
-const ALL: [Tested; 11] = [
+const ALL: [Tested; 12] = [
     Tested::Ext4,
     Tested::Async,
     Tested::DataJournal,
@@ -67,6 +68,7 @@ const ALL: [Tested; 11] = [
     Tested::DioreadLockWriteback,
     Tested::Sync,
     Tested::NoBarrier,
+    Tested::AsyncNoBarrier,
     Tested::NoJournal,
     Tested::Xfs,
 ];
@@ -97,6 +99,9 @@ impl Rig {
         let settings = match tested {
             Tested::Ext4 | Tested::Xfs => usual,
             Tested::Async => Ext4Settings { data: JournalMode::Writeback, async_commit: true, ..usual },
+            Tested::AsyncNoBarrier => {
+                Ext4Settings { data: JournalMode::Writeback, async_commit: true, barrier: false, ..usual }
+            }
             Tested::DataJournal => Ext4Settings { data: JournalMode::Journal, ..usual },
             Tested::NoDelalloc => Ext4Settings { new_blocks: NewBlocks::AtOnce, ..usual },
             Tested::DioreadLock => Ext4Settings { new_blocks: NewBlocks::Written, ..usual },

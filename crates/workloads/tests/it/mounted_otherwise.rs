@@ -161,3 +161,15 @@ fn under_dirsync_alone_only_names_are_waited_for() {
     let commits = machine.sent.iter().filter(|(what, _)| *what == FsIo::Commit).count();
     assert_eq!(commits, 1, "the inode becomes free behind the call");
 }
+
+#[test]
+fn with_neither_barriers_nor_a_commit_block_of_its_own_the_log_is_all() {
+    let usual = Ext4Settings { data: JournalMode::Writeback, async_commit: true, ..Ext4Settings::default() };
+    for (barrier, sent) in [(true, vec![(FsIo::Log, 24), (FsIo::Flush, 0)]), (false, vec![(FsIo::Log, 24)])] {
+        let mut machine = Machine::new(Ext4Settings { barrier, ..usual.clone() }, FileExtents::whole(8, 40_000));
+        machine.changes(Change::Times);
+        assert_eq!(machine.syncs(Syncing::All), (Missing::Metadata, sent));
+        let missing = if barrier { Missing::Flush } else { Missing::Nothing };
+        assert_eq!(machine.syncs(Syncing::All), (missing, vec![]), "it is stable");
+    }
+}

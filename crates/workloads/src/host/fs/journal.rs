@@ -374,7 +374,7 @@ impl Journal {
             let (data, step) = (BTreeSet::new(), CommitStep::Sealing(now));
             let logged = u64::from(!self.settings.async_commit);
             self.committing = Some(Committing { tid, blocks, logged, begun: now, data, step });
-            return self.seal(out);
+            return self.seal(now, out);
         }
         let count = blocks.len() as u64;
         let log = count.div_ceil(TAGS).max(1) + count + u64::from(revokes);
@@ -457,15 +457,20 @@ impl Journal {
         if !committing.data.is_empty() {
             committing.step = CommitStep::Data;
         } else if delay.is_zero() {
-            self.seal(out);
+            self.seal(now, out);
         }
         woken.into_iter().for_each(|task| out.push(FsWish::Go(task)));
     }
 
-    /// Sends the commit block, which with `journal_async_commit` was part of the log: then only the flush is left.
-    fn seal(&mut self, out: &mut FsOutbox) {
+    /// Sends the commit block, which with `journal_async_commit` was part of the log: then only the flush is left, and
+    /// with `nobarrier` nothing.
+    fn seal(&mut self, now: Instant, out: &mut FsOutbox) {
         let barrier = self.settings.barrier;
         let tags = match self.settings.async_commit {
+            true if !barrier => {
+                let tid = self.committing.as_ref().expect("it is being sealed").tid;
+                return self.is_committed(now, tid, out);
+            }
             true => BTreeSet::from([out.submit(Agent::Journal, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync)]),
             false => {
                 let runs = self.ring.take(1);
@@ -517,7 +522,7 @@ impl Journal {
         if let Some(Committing { step: CommitStep::Sealing(at), .. }) = self.committing
             && at <= now
         {
-            self.seal(out);
+            self.seal(now, out);
         }
         self.batching.elapse(now, out);
         let is_up = |running: &Running| running.due <= now || running.wakes.is_some_and(|wakes| wakes <= now);

@@ -46,7 +46,7 @@ impl Journal {
         let Some(committing) = &mut self.committing else { return };
         if committing.data.remove(&ticket) && committing.data.is_empty() && committing.step == CommitStep::Data {
             committing.step = CommitStep::Sealing(now);
-            self.seal(out);
+            self.seal(now, out);
         }
     }
 }
