@@ -24,6 +24,7 @@ mod call;
 mod dirty_files;
 mod dirty_memory;
 mod dirty_pool;
+mod filed_pages;
 mod filing;
 mod flush_queue;
 mod flusher;

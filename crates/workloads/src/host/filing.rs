@@ -15,6 +15,7 @@ use blksched::{Bio, Class, Durability, GroupId, Hints, Instant, Op, Priority, Su
 use super::Host;
 use super::cache::TransferId;
 use super::call::{CallWork, HostCall};
+use super::filed_pages::FiledPages;
 use super::fs::{
     Agent, Blocks, Change, Entry, FileSystem, FsBio, FsIo, FsTask, FsWait, FsWish, InodeId, Known, Missing, Syncing,
 };
@@ -36,13 +37,6 @@ const FIRST_FLUSHER: usize = 0;
 /// From here on tasks are those of calls that do not wait ([`Starter`]).
 const STARTERS: FsTask = 1 << 31;
 
-/// A file of the file system.
-#[derive(Clone, Copy, Debug)]
-struct Filed {
-    end: u64,
-    inode: InodeId,
-}
-
 /// A call that begins writes and does not wait for them, and whose blocks have not all been placed.
 #[derive(Clone, Copy, Debug)]
 struct Starter {
@@ -57,8 +51,7 @@ pub(super) struct Filing {
     fs: FileSystem,
     journal: SubmitterId,
     worker: SubmitterId,
-    /// By first page.
-    files: BTreeMap<u64, Filed>,
+    files: FiledPages,
     next_inode: u64,
     /// What the flusher may write: it has been placed.
     placed: Pages,
@@ -80,8 +73,7 @@ impl Filing {
     }
 
     fn find(&self, page: u64) -> Option<(u64, InodeId)> {
-        let (start, filed) = self.files.range(..=page).next_back()?;
-        (page < filed.end).then_some((*start, filed.inode))
+        self.files.find(page).map(|(file, inode)| (file.start, inode))
     }
 
     fn blocks(&self, pages: &Pages) -> Option<(InodeId, Blocks)> {
@@ -133,11 +125,10 @@ impl Filing {
         if self.placed.start <= pages.start && pages.end <= self.placed.end {
             return true;
         }
-        let Some((start, inode)) = self.find(pages.start) else { return true };
+        let Some((file, inode)) = self.files.find(pages.start) else { return true };
         // All of the run that is dirty is placed at once.
-        let end = self.files.get(&start).map_or(0, |filed| filed.end);
-        let run = dirty.first_within(&(pages.start..end)).unwrap_or(pages.clone());
-        let blocks = Blocks { start: run.start - start, end: run.end - start };
+        let run = dirty.first_within(&(pages.start..file.end)).unwrap_or(pages.clone());
+        let blocks = Blocks { start: run.start - file.start, end: run.end - file.start };
         let entry = self.fs.enter(now, FLUSHER, inode, Change::WriteBack(blocks));
         if entry == Entry::Waits {
             self.flusher_sleeps = true;
@@ -157,7 +148,7 @@ impl Filing {
 
     /// A file's pages.
     pub fn pages_of(&self, inode: InodeId) -> Option<Pages> {
-        self.files.iter().find(|(_, filed)| filed.inode == inode).map(|(start, filed)| *start..filed.end)
+        self.files.of(inode)
     }
 
     /// The writes that commits wait for.
@@ -248,7 +239,7 @@ impl Host {
             fs,
             journal,
             worker,
-            files: BTreeMap::new(),
+            files: FiledPages::default(),
             // The first that mkfs leaves to users, and `lost+found`.
             next_inode: 12,
             placed: 0..0,
@@ -266,7 +257,7 @@ impl Host {
     /// These pages are a file of this inode.
     pub fn add_file(&mut self, pages: Pages, inode: InodeId, known: Known) {
         let Some(filing) = &mut self.filing else { return };
-        filing.files.insert(pages.start, Filed { end: pages.end, inode });
+        filing.files.insert(pages, inode);
         filing.fs.know(inode, known);
     }
 

@@ -6,6 +6,8 @@
 //! **In the kernel** `address_space`, `PAGECACHE_TAG_DIRTY`, `PAGECACHE_TAG_WRITEBACK`, `folio_mark_dirty`,
 //! `folio_start_writeback`, `folio_end_writeback`.
 
+use std::collections::BTreeMap;
+
 use blksched::{Instant, SubmitterId};
 
 use super::cache::{Cache, NotRead, PageState, TransferId};
@@ -26,6 +28,8 @@ pub(super) struct Mapping {
     /// Parts of new files in which nothing has been written, as far as anybody may write a page in part.
     blank: PageRuns,
     transfers: NumberedSlots<Transfer>,
+    /// Writes of pages that are under way, by their first page: no two have the same page.
+    writes: BTreeMap<u64, TransferId>,
     /// The most pages in memory.
     most: u64,
     /// The longest bio \[pages\].
@@ -39,6 +43,7 @@ impl Mapping {
             dirty: PageRuns::default(),
             blank: PageRuns::default(),
             transfers: NumberedSlots::default(),
+            writes: BTreeMap::new(),
             most,
             longest,
         }
@@ -190,13 +195,18 @@ impl Mapping {
         assert!(removed == count(&pages), "clean pages are written: {pages:?}");
         memory.submitted(now, &pages);
         let transfer = self.transfers.insert(Transfer::new(TransferKind::Write(writer, file), pages.clone()));
+        self.writes.insert(pages.start, transfer);
         self.cache.set_all(pages, PageState::Writing(transfer));
         transfer
     }
 
     /// A transfer has ended; its pages are yet to be told ([`Mapping::arrived`], [`Mapping::written`]).
     pub fn end(&mut self, id: TransferId) -> Transfer {
-        self.transfers.remove(id)
+        let ended = self.transfers.remove(id);
+        if matches!(ended.kind, TransferKind::Write(..)) {
+            self.writes.remove(&ended.pages.start);
+        }
+        ended
     }
 
     /// Pages that were read. What could not be read is not in memory.
@@ -222,12 +232,16 @@ impl Mapping {
         }
     }
 
-    /// Writes in flight that overlap `pages`, each with the overlap.
+    /// Writes in flight that overlap `pages`, each with the overlap, by their numbers. It costs what there is of them.
     pub fn writes_within(&self, pages: &Pages) -> Vec<(TransferId, Pages)> {
-        let within = |(id, transfer): (TransferId, &Transfer)| {
-            let both = common(&transfer.pages, pages);
-            (matches!(transfer.kind, TransferKind::Write(..)) && !both.is_empty()).then_some((id, both))
+        let before = self.writes.range(..pages.start).next_back();
+        let within = before.into_iter().chain(self.writes.range(pages.start..pages.end.max(pages.start)));
+        let overlap = |(_, id): (&u64, &TransferId)| {
+            let both = common(&self.transfers[*id].pages, pages);
+            (!both.is_empty()).then_some((*id, both))
         };
-        self.transfers.iter().filter_map(within).collect()
+        let mut found: Vec<(TransferId, Pages)> = within.filter_map(overlap).collect();
+        found.sort_unstable_by_key(|(id, _)| *id);
+        found
     }
 }

@@ -1,7 +1,7 @@
 //! Data that a commit of the file system needs on the disk: what is dirty is written in its name if it says so, and
 //! what is under way is waited for.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use blksched::Instant;
 
@@ -11,20 +11,33 @@ use super::fs::{Blocks, InodeId};
 use super::page::Pages;
 use super::transfer::PageWriter;
 
-/// The writes that commits wait for, by the ticket that each is told with.
+/// The writes that commits wait for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OrderedWrites {
-    waits: BTreeMap<u64, BTreeSet<TransferId>>,
+    /// How many writes are left of each ticket that a commit is told with.
+    left: BTreeMap<u64, usize>,
+    /// The tickets of each write, ascending.
+    tickets: BTreeMap<TransferId, Vec<u64>>,
 }
 
 impl OrderedWrites {
+    /// The ticket is over when these writes have ended, of which there are some.
+    fn add(&mut self, ticket: u64, writes: impl ExactSizeIterator<Item = TransferId>) {
+        self.left.insert(ticket, writes.len());
+        writes.for_each(|id| self.tickets.entry(id).or_default().push(ticket));
+    }
+
     /// A write has ended; returns the tickets of which it was the last.
-    pub fn ended(&mut self, id: TransferId) -> Vec<u64> {
-        let mut over = Vec::new();
-        self.waits.retain(|ticket, writes| {
-            let is_over = writes.remove(&id) && writes.is_empty();
-            over.extend(is_over.then_some(*ticket));
-            !is_over
+    fn ended(&mut self, id: TransferId) -> Vec<u64> {
+        let mut over = self.tickets.remove(&id).unwrap_or_default();
+        over.retain(|ticket| {
+            let left = self.left.get_mut(ticket).expect("a write of it was under way");
+            *left -= 1;
+            let is_over = *left == 0;
+            if is_over {
+                self.left.remove(ticket);
+            }
+            is_over
         });
         over
     }
@@ -42,9 +55,7 @@ impl Host {
         let Some(filing) = &mut self.filing else { return };
         match under_way.is_empty() {
             true => filing.data_is_there(now, ticket),
-            false => {
-                _ = filing.ordered().waits.insert(ticket, under_way.into_iter().map(|(id, _)| id).collect());
-            }
+            false => filing.ordered().add(ticket, under_way.into_iter().map(|(id, _)| id)),
         }
     }
 

@@ -31,10 +31,6 @@ impl<T> NumberedSlots<T> {
         thing.expect("it was put there and not taken out")
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0..).zip(&self.places).filter_map(|(at, place)| Some((at, place.as_ref()?)))
-    }
-
     pub fn len(&self) -> usize {
         self.places.len() - self.free.len()
     }

@@ -1,11 +1,15 @@
 //! File systems that are mounted in another way, against traces of Linux 6.18 on a loop device (2026-11-30): each call
 //! once, which handles it began, and what was sent before it returned.
 
-use blksched::{Instant, Span};
+use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
     Blocks, Change, Entry, Ext4, Ext4Settings, Extent, FileExtents, FileSystem, FsIo, FsTask, FsWish, InodeId,
     JournalMode, JournalRace, Known, Missing, NamedIn, NewBlocks, Places, Syncing, TickPhase,
+};
+use blksched_workloads::host::{
+    Advice, ByteRange, CallWork, Host, HostCall, HostKnobs, OpenFile, RangeSync, Stable, Ticks, Wish, WriteBack,
+    pages_of,
 };
 
 const FILE: InodeId = InodeId(12);
@@ -172,4 +176,72 @@ fn with_neither_barriers_nor_a_commit_block_of_its_own_the_log_is_all() {
         let missing = if barrier { Missing::Flush } else { Missing::Nothing };
         assert_eq!(machine.syncs(Syncing::All), (missing, vec![]), "it is stable");
     }
+}
+
+/// Each of so many new files has a page written, one of them is synced; returns how many data writes, of whom, were
+/// sent before its commit block.
+fn commit_of_many_files(new_blocks: NewBlocks, files: u64) -> (u64, u64) {
+    let (journal, caller) = (SubmitterId(91), SubmitterId(1));
+    let geometry = Ext4Geometry::of(1 << 26);
+    let settings = Ext4Settings { new_blocks, journal_blocks: 1 << 18, ..Ext4Settings::default() };
+    let fs = Ext4::new(settings, geometry, 256).with(JournalRace::First, TickPhase::default(), Places::new());
+    let write_back = WriteBack::Balances { ticks: Ticks::per_second(250), processors: 2 };
+    let knobs = HostKnobs::parse("memory=16g").unwrap();
+    let host = Host::new(knobs, write_back, SubmitterId(90), 256);
+    let mut host = host.with_file_system(FileSystem::Ext4(Box::new(fs)), journal, SubmitterId(92));
+    let start = |file: u64| Sector(1_000_000 + file * 8);
+    (0..files).for_each(|file| host.add_file(pages_of(start(file), 8), InodeId(12 + file), Known::default()));
+    let call = |file: u64, tag: u64, work: CallWork| {
+        let file = OpenFile { start: start(file), sectors: 8, advice: Advice::Normal };
+        let (priority, group) = (Priority::default(), GroupId::default());
+        HostCall { tag: Tag(tag), submitter: caller, priority, group, file, work }
+    };
+    let begins = RangeSync { waits_before: false, writes: true, waits_after: false };
+    let mut now = Instant::ZERO;
+    for file in 0..files {
+        let range = ByteRange::of_sectors(start(file), 8);
+        host.call(now, call(file, 2 * file, CallWork::Write(range, Stable::Later)));
+        if new_blocks == NewBlocks::Written && file > 0 {
+            let begins = CallWork::Range { start: start(file), sectors: 8, what: begins };
+            host.call(now, call(file, 2 * file + 1, begins));
+        }
+    }
+    host.call(now, call(0, u64::MAX, CallWork::Sync));
+    let (mut by_journal, mut by_caller) = (0, 0);
+    let mut under_way: Vec<Bio> = Vec::new();
+    loop {
+        while let Some(wish) = host.wish(now) {
+            match wish {
+                Wish::Submit(bio) => {
+                    let data = u64::from(bio.op == Op::Write && !bio.hints.meta);
+                    by_journal += data * u64::from(bio.submitter == journal);
+                    by_caller += data * u64::from(bio.submitter == caller);
+                    if bio.durability.preflush {
+                        assert!(under_way.is_empty(), "the commit waits for data");
+                    }
+                    under_way.push(bio);
+                }
+                Wish::Return { tag: Tag(u64::MAX), .. } => return (by_journal, by_caller),
+                _ => {}
+            }
+        }
+        // The last that came ends first, so that all that can be is under way together.
+        now += Span::from_us(1);
+        let due = host.next().filter(|next| *next <= now || under_way.is_empty());
+        match (due, under_way.pop_if(|_| due.is_none())) {
+            (None, Some(bio)) => host.completed(now, bio.tag, false, now),
+            _ => {
+                now = due.expect("something is to come").max(now);
+                host.elapse(now);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_commit_costs_what_its_transaction_placed() {
+    // With a walk over all files, or over all writes under way, for each of them, these would be some 10^9 steps.
+    let files = 60_000;
+    assert_eq!(commit_of_many_files(NewBlocks::AtOnce, files), (files - 1, 1), "jbd2 writes others' data");
+    assert_eq!(commit_of_many_files(NewBlocks::Written, files), (0, files), "it waits for what is under way");
 }

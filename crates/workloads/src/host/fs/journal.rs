@@ -311,7 +311,7 @@ impl Journal {
             Running {
                 tid: *last,
                 blocks: BTreeSet::new(),
-                ordered: Ordered::new(),
+                ordered: Ordered::default(),
                 revokes: false,
                 begun: now,
                 old,

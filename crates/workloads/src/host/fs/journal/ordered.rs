@@ -5,7 +5,7 @@
 //! waits for the data and the log before it sends the commit block.
 //! **Origin** recordings 49 and 51.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use blksched::Instant;
 
@@ -16,18 +16,29 @@ use super::super::outbox::{FsOutbox, FsWish};
 use super::{CommitStep, Journal};
 
 /// Blocks by file, in the order in which the files came.
-pub(super) type Ordered = Vec<(InodeId, Blocks)>;
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ordered {
+    files: Vec<(InodeId, Blocks)>,
+    /// The place of each in it.
+    nth: BTreeMap<InodeId, usize>,
+}
+
+impl Ordered {
+    fn add(&mut self, inode: InodeId, blocks: Blocks) {
+        let nth = *self.nth.entry(inode).or_insert(self.files.len());
+        match self.files.get_mut(nth) {
+            Some((_, known)) => {
+                *known = Blocks { start: known.start.min(blocks.start), end: known.end.max(blocks.end) };
+            }
+            None => self.files.push((inode, blocks)),
+        }
+    }
+}
 
 impl Journal {
     /// The running transaction has placed these blocks of a file.
     pub(in super::super) fn orders(&mut self, now: Instant, inode: InodeId, blocks: Blocks) {
-        let ordered = &mut self.running(now).ordered;
-        match ordered.iter_mut().find(|(of, _)| *of == inode) {
-            Some((_, known)) => {
-                *known = Blocks { start: known.start.min(blocks.start), end: known.end.max(blocks.end) };
-            }
-            None => ordered.push((inode, blocks)),
-        }
+        self.running(now).ordered.add(inode, blocks);
     }
 
     /// Asks for the data of a transaction that commits; returns what it will be told with.
@@ -38,7 +49,7 @@ impl Journal {
             out.push(FsWish::Order { ticket, inode, blocks, writes });
             ticket
         };
-        ordered.into_iter().rev().map(one).collect()
+        ordered.files.into_iter().rev().map(one).collect()
     }
 
     /// Data that a commit needs are on the disk.
