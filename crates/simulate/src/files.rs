@@ -69,8 +69,8 @@ pub(crate) fn file_system(
             let own_disk = log_disk.is_some();
             // An inode has a sector.
             let inodes_per_group = XfsGeometry { sectors }.group();
-            let iclog_bytes = said.logbsize;
-            let settings = XfsSettings { own_disk, log_start, log_sectors, iclog_bytes, inodes_per_group };
+            let (iclog_bytes, log_buffers) = (said.logbsize, said.logbufs);
+            let settings = XfsSettings { own_disk, log_start, log_sectors, iclog_bytes, log_buffers, inodes_per_group };
             Some(FileSystem::Xfs(Box::new(Xfs::new(settings).with_phase(phase))))
         }
     }

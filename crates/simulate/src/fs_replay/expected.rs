@@ -34,6 +34,12 @@ impl Asked {
     pub fn is_like(&self, other: &Asked) -> bool {
         Asked { sectors: other.sectors, ..*self } == *other
     }
+
+    /// Whether it may be a part of a longer one. A log buffer of xfs that a worker sends is a request by itself: the
+    /// end of one makes room for another.
+    pub fn is_joined(&self) -> bool {
+        (self.by, self.carries) != (WORKER, Carries::Log)
+    }
 }
 
 /// A recorded one.
@@ -98,6 +104,7 @@ pub(super) fn requests(recording: &FsRecording, shape: Shape, who: impl Fn(&str)
         let done = at(end(recording, nth, flags, (sector, sectors)));
         let last = lasts.get(event.task.as_str()).filter(|(_, end)| *end == sector).map(|(last, _)| *last);
         let row = last.filter(|&last| found[last].asked.is_like(&asked) && found[last].done > at(event.t));
+        let row = row.filter(|_| asked.is_joined());
         let place = row.unwrap_or(found.len());
         match row {
             Some(last) => {

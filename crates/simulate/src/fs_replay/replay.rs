@@ -194,7 +194,12 @@ impl Replay<'_> {
                 continue;
             }
             match runs.last_mut() {
-                Some(last) if last.end == bio.start.0 && last.asked.is_like(&asked) && !self.is_cut(bio.start) => {
+                Some(last)
+                    if last.end == bio.start.0
+                        && last.asked.is_like(&asked)
+                        && asked.is_joined()
+                        && !self.is_cut(bio.start) =>
+                {
                     last.asked.sectors += asked.sectors;
                     last.end = end;
                     last.tags.push((bio.tag, own));

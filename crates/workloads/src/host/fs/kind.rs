@@ -177,6 +177,8 @@ pub struct XfsSettings {
     pub log_sectors: u64,
     /// The length of an in-core log buffer (`logbsize=`) \[bytes\].
     pub iclog_bytes: u64,
+    /// How many there are (`logbufs=`), 2 to 8.
+    pub log_buffers: u64,
     /// Inodes that an allocation group has numbers for; a directory's files are in its group.
     pub inodes_per_group: u64,
 }
@@ -189,6 +191,7 @@ impl Default for XfsSettings {
             log_start: Sector(1_048_624),
             log_sectors: 131_072,
             iclog_bytes: 32 << 10,
+            log_buffers: 8,
             inodes_per_group: 1 << 19,
         }
     }

@@ -89,6 +89,8 @@ pub struct MountOptions {
     pub log_disk: Option<DiskWord>,
     /// `logbsize=` of xfs \[bytes\].
     pub logbsize: u64,
+    /// `logbufs=` of xfs.
+    pub logbufs: u64,
     /// `logsize=` of xfs (`mkfs.xfs -l size=`) \[bytes\]; by the disk's size if it is not said.
     pub logsize: Option<u64>,
 }
@@ -129,6 +131,7 @@ impl Default for MountOptions {
             has_journal: true,
             log_disk: None,
             logbsize: 32 << 10,
+            logbufs: 8,
             logsize: None,
         }
     }
@@ -173,24 +176,16 @@ const OF_EXT4: [&str; 15] = [
     "journal_dev",
     "no_journal",
 ];
-const OF_XFS: [&str; 3] = ["logbsize", "logsize", "logdev"];
+const OF_XFS: [&str; 4] = ["logbufs", "logbsize", "logsize", "logdev"];
 
-/// Options that change nothing here: reads change no times, and the rest is the default.
-const IDLE: [&str; 10] = [
-    "defaults",
-    "rw",
-    "noatime",
-    "nodiratime",
-    "relatime",
-    "nodiscard",
-    "auto_da_alloc",
-    "attr2",
-    "inode64",
-    "noquota",
-];
+/// Options of both that change nothing here: reads change no times, and the rest is the default.
+const IDLE: [&str; 8] = ["defaults", "rw", "async", "noatime", "nodiratime", "relatime", "nodiscard", "noquota"];
+/// And of each.
+const IDLE_OF_EXT4: [&str; 2] = ["auto_da_alloc", "errors"];
+const IDLE_OF_XFS: [&str; 2] = ["attr2", "inode64"];
 
 /// Real options that change what happens, in a way that is not modelled.
-const NOT_MODELLED: [&str; 15] = [
+const NOT_MODELLED: [&str; 14] = [
     "fast_commit",
     "noauto_da_alloc",
     "sync",
@@ -201,7 +196,6 @@ const NOT_MODELLED: [&str; 15] = [
     "stripe",
     "data_err",
     "rtdev",
-    "logbufs",
     "wsync",
     "allocsize",
     "sunit",
@@ -253,9 +247,9 @@ impl FsMount {
     /// Takes an option, `NAME` or `NAME=VALUE`.
     fn set(&mut self, option: &str) -> Result<(), WrongMount> {
         let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
-        let own: &[&'static str] = match self.kind {
-            FsKind::Ext4 => &OF_EXT4,
-            FsKind::Xfs => &OF_XFS,
+        let (own, idle): (&[&'static str], &[&str]) = match self.kind {
+            FsKind::Ext4 => (&OF_EXT4, &IDLE_OF_EXT4),
+            FsKind::Xfs => (&OF_XFS, &IDLE_OF_XFS),
             FsKind::None => return wrong(format!("`{option}`: none is no file system, and has no options")),
         };
         let options = &mut self.options;
@@ -289,20 +283,18 @@ impl FsMount {
                 };
                 options.log_disk = Some(disk);
             }
+            (FsKind::Xfs, "logbufs", Some(value)) => match value.parse() {
+                Ok(buffers @ 2..=8) => options.logbufs = buffers,
+                _ => return wrong(format!("logbufs={value}: expected 2 to 8")),
+            },
             (FsKind::Xfs, "logsize", Some(value)) => {
                 options.logsize = Some(bytes((name, value), 8 << 20..=2 << 30, 4096)?);
             }
-            (FsKind::Xfs, "logbsize", Some(value)) => {
-                let bytes = bytes((name, value), 32 << 10..=256 << 10, 1)?;
-                if !bytes.is_power_of_two() {
-                    return wrong(format!("logbsize={value}: expected 32k, 64k, 128k or 256k"));
-                }
-                options.logbsize = bytes;
-            }
+            (FsKind::Xfs, "logbsize", Some(value)) => options.logbsize = log_buffer(value)?,
             (FsKind::Xfs, "barrier" | "nobarrier", _) => {
                 return wrong(format!("`{option}`: xfs has had no such option since Linux 4.19, and always flushes"));
             }
-            (_, name, _) if IDLE.contains(&name) || name == "errors" => {}
+            (_, name, _) if IDLE.contains(&name) || idle.contains(&name) => {}
             (_, name, _) if NOT_MODELLED.contains(&name) && !own.contains(&name) => {
                 return wrong(format!("`{option}` of {} is not modelled: {} are", self.kind, own.join(", ")));
             }
@@ -391,6 +383,7 @@ impl FsMount {
         say(own.journal_ioprio != usual.journal_ioprio, format!("journal_ioprio={}", own.journal_ioprio));
         say(own.journal_size.is_some(), format!("journal_size={}", size(own.journal_size)));
         say(!own.has_journal, "no_journal".to_owned());
+        say(own.logbufs != usual.logbufs, format!("logbufs={}", own.logbufs));
         say(own.logbsize != usual.logbsize, format!("logbsize={}", size(Some(own.logbsize))));
         say(own.logsize.is_some(), format!("logsize={}", size(own.logsize)));
         words.join(",")
@@ -455,6 +448,13 @@ fn bytes((name, value): (&str, &str), within: core::ops::RangeInclusive<u64>, of
     }
 }
 
+fn log_buffer(value: &str) -> Result<u64, WrongMount> {
+    match bytes(("logbsize", value), 16 << 10..=256 << 10, 1)? {
+        bytes if bytes.is_power_of_two() => Ok(bytes),
+        _ => wrong(format!("logbsize={value}: expected 16k, 32k, 64k, 128k or 256k")),
+    }
+}
+
 fn size(bytes: Option<u64>) -> String {
     match bytes.unwrap_or_default() {
         bytes if bytes.is_multiple_of(1 << 30) => format!("{}g", bytes >> 30),
@@ -480,11 +480,12 @@ mod tests {
             "ext4:data=journal,journal_size=64m",
             "ext4:journal_dev=nvme0n1",
             "xfs:logdev=sdb,logsize=64m",
-            "xfs:logbsize=256k,logsize=2g",
+            "xfs:logbufs=2,logbsize=256k,logsize=2g",
         ] {
             assert_eq!(FsMount::named(text).map(|mount| mount.to_string()).as_deref(), Ok(text));
         }
         assert_eq!(FsMount::named("ext4:rw,noatime,errors=remount-ro,barrier=1"), Ok(FsMount::from(FsKind::Ext4)));
+        assert_eq!(FsMount::named("xfs:rw,noatime,inode64,logbufs=8,noquota"), Ok(FsMount::from(FsKind::Xfs)));
     }
 
     #[test]
@@ -525,8 +526,12 @@ mod tests {
             ("ext4:no_journal,commit=9", "no_journal leaves nothing", None),
             ("ext4:no_journal,journal_ioprio=0", "no_journal leaves nothing", None),
             ("xfs:nobarrier", "since Linux 4.19", None),
-            ("xfs:logbsize=48k", "expected 32k, 64k, 128k or 256k", None),
-            ("xfs:logbsz=64k", "unknown option `logbsz` of xfs: expected logbsize, logsize, logdev", Some("logbsize")),
+            ("xfs:logbsize=48k", "expected 16k, 32k, 64k, 128k or 256k", None),
+            ("xfs:logbufs=1", "logbufs=1: expected 2 to 8", None),
+            ("xfs:logbuf=4", "unknown option `logbuf` of xfs", Some("logbufs")),
+            ("ext4:inode64", "unknown option `inode64` of ext4", None),
+            ("xfs:errors=continue", "unknown option `errors` of xfs", None),
+            ("xfs:logbsz=64k", "of xfs: expected logbufs, logbsize, logsize, logdev", Some("logbsize")),
             ("none:commit=5", "none is no file system", None),
             ("btrfs:ssd", "not modelled", None),
             ("exft4", "unknown file system `exft4`", Some("ext4")),

@@ -18,14 +18,13 @@ use super::race::TickPhase;
 use super::{BLOCK_SECTORS, Entry, Missing, Syncing};
 
 mod items;
+mod log;
 
 use items::{CHUNK, CommittedItems, InodeItem, Names};
+use log::Iclog;
 
 /// How often a worker forces the log, if there is anything to force: 30 s of the coarse timer (recorded: 30.7 s).
 const FORCES_EVERY: Span = Span::from_ms(30_720);
-
-/// Log buffers (`logbufs`): so many are sent together. That the next wait for these is not modelled.
-const BUFFERS: u64 = 8;
 
 /// A checkpoint, by the number of its list.
 type Sequence = u64;
@@ -42,18 +41,6 @@ struct XfsInode {
     any: Sequence,
     needed: Sequence,
 }
-
-/// Checkpoints in one log buffer, and the callers that wait for it.
-#[derive(Clone, Debug, Default)]
-struct Iclog {
-    bytes: u64,
-    /// The last list in it.
-    last: Sequence,
-    waiters: Vec<FsTask>,
-}
-
-/// The head of each part of a checkpoint \[bytes\].
-const HEAD: u64 = 12;
 
 /// The largest file without room behind it, and the least that is taken at once for a larger one \[blocks\].
 const SMALL: u64 = 16;
@@ -80,6 +67,10 @@ pub struct Xfs {
     flushing: Vec<(u64, FsTask, Sequence)>,
     /// Whole buffers of long lists that are under way: nothing behind them is written before they have ended.
     pushed: BTreeSet<u64>,
+    /// Whole buffers that wait for a free one: whether each is the first of its list.
+    queued: VecDeque<bool>,
+    /// Buffers that are not free, the oldest first, by their bios.
+    buffers: VecDeque<u64>,
     /// Where the next log write goes \[sectors from the log's beginning\].
     head: u64,
     force: Option<Instant>,
@@ -111,6 +102,8 @@ impl Xfs {
             under_way: None,
             flushing: Vec::new(),
             pushed: BTreeSet::new(),
+            queued: VecDeque::new(),
+            buffers: VecDeque::new(),
             head: 0,
             force: None,
             phase: TickPhase::default(),
@@ -387,98 +380,6 @@ impl Xfs {
         self.force(task, wanted);
         Missing::Metadata
     }
-
-    /// The caller makes the log stable up to this sequence, which it is not, and sleeps.
-    fn force(&mut self, task: FsTask, wanted: Sequence) {
-        if wanted == self.current {
-            self.push();
-        }
-        if let Some((_, iclog)) = &mut self.under_way {
-            let what = if wanted <= iclog.last { FsWait::Log } else { FsWait::OthersLog };
-            match what {
-                FsWait::Log => iclog.waiters.push(task),
-                _ => self.active.waiters.push(task),
-            }
-            return self.out.push(FsWish::Sleeps(task, what));
-        }
-        self.active.waiters.push(task);
-        if self.is_free() {
-            self.write(Agent::Caller(task));
-        }
-        self.out.push(FsWish::Sleeps(task, FsWait::Log));
-    }
-
-    /// Whether a buffer may be written now.
-    fn is_free(&self) -> bool {
-        self.under_way.is_none() && self.pushed.is_empty()
-    }
-
-    /// What is in the list becomes a checkpoint of the active buffer. What does not fit is written at once, in whole
-    /// buffers, by a worker; no call waits.
-    fn push(&mut self) {
-        self.active.bytes += self.take_items();
-        self.active.last = self.current;
-        self.current += 1;
-        // What goes on in another buffer has a head there.
-        let room = self.settings.iclog_bytes - self.settings.header_bytes();
-        let whole = if self.active.bytes <= room { 0 } else { (self.active.bytes - HEAD - 1) / (room - HEAD) };
-        self.active.bytes -= whole * (room - HEAD);
-        for nth in 0..whole {
-            let tag = self.send(Agent::Worker, self.settings.iclog_bytes / 512, nth == 0);
-            self.pushed.insert(tag);
-            if nth % BUFFERS == BUFFERS - 1 || nth + 1 == whole {
-                self.out.push(FsWish::Waits(Agent::Worker));
-            }
-        }
-    }
-
-    /// Empties the list; returns its length \[bytes\].
-    fn take_items(&mut self) -> u64 {
-        let list = self.current;
-        self.newer.extend(self.items.homes(self.settings.inodes_per_group).map(|(at, long)| (at, (list, long))));
-        self.items.take()
-    }
-
-    /// Submits the active buffer.
-    fn write(&mut self, by: Agent) {
-        let iclog = core::mem::take(&mut self.active);
-        let sectors = (self.settings.header_bytes() + iclog.bytes).div_ceil(512);
-        let tag = self.send(by, sectors, true);
-        self.out.push(FsWish::Waits(by));
-        self.under_way = Some((tag, iclog));
-    }
-
-    fn send(&mut self, by: Agent, sectors: u64, barrier: bool) -> u64 {
-        let head = if self.head + sectors > self.settings.log_sectors { 0 } else { self.head };
-        self.head = head + sectors;
-        let start = Sector(self.settings.log_start.0 + head);
-        self.out.submit(by, FsIo::Log, (start, sectors), barrier, Waiter::Sync)
-    }
-
-    pub(super) fn ended(&mut self, _now: Instant, tag: u64) {
-        if let Some(nth) = self.flushing.iter().position(|(of, ..)| *of == tag) {
-            let (_, task, wanted) = self.flushing.swap_remove(nth);
-            match wanted <= self.stable {
-                true => self.out.push(FsWish::Done(task)),
-                false => self.force(task, wanted),
-            }
-            return;
-        }
-        let whole = self.pushed.remove(&tag);
-        match self.under_way.take_if(|(of, _)| *of == tag) {
-            Some((_, iclog)) => {
-                self.stable = self.stable.max(iclog.last);
-                iclog.waiters.into_iter().for_each(|task| self.out.push(FsWish::Done(task)));
-            }
-            None if !whole => return,
-            None => {}
-        }
-        if let Some(&task) = self.active.waiters.first().filter(|_| self.is_free()) {
-            let sleep = self.active.waiters.iter().map(|&task| FsWish::Sleeps(task, FsWait::Log));
-            sleep.for_each(|wish| self.out.push(wish));
-            self.write(Agent::Caller(task));
-        }
-    }
 }
 
 /// How places are given.
@@ -532,6 +433,34 @@ mod tests {
         fs.ended(at(20), rest[0].0);
         assert_eq!(fs.wish(), Some(FsWish::Done(7)));
         assert_eq!(fs.sync(at(20), 7, InodeId(300), Syncing::All), Missing::Flush, "it is stable");
+    }
+
+    #[test]
+    fn a_long_list_is_sent_in_as_many_buffers_at_a_time_as_there_are() {
+        let mut fs = Xfs::new(XfsSettings { log_buffers: 2, ..XfsSettings::default() });
+        for file in 0..2000 {
+            fs.enter(Instant::ZERO, 0, InodeId(128 + file), Change::Create(NamedIn { dir: DIR, name: 8 }));
+        }
+        assert_eq!(fs.sync(Instant::ZERO, 7, InodeId(300), Syncing::All), Missing::Metadata);
+        let mut under_way = sent(&mut fs);
+        assert_eq!(under_way.len(), 2, "no more than there are");
+        // A buffer is free when those before it are.
+        fs.ended(at(10), under_way.remove(1).0);
+        assert_eq!(sent(&mut fs), []);
+        fs.ended(at(20), under_way.remove(0).0);
+        under_way = sent(&mut fs);
+        assert_eq!(under_way.len(), 2);
+        let mut whole = 4;
+        while under_way[0].1 == Agent::Worker {
+            fs.ended(at(30), under_way.remove(0).0);
+            let more = sent(&mut fs);
+            whole += more.iter().filter(|bio| bio.1 == Agent::Worker).count();
+            under_way.extend(more);
+            assert!(under_way.len() <= 2);
+        }
+        assert_eq!((whole, under_way.len(), under_way[0].1), (17, 1, Agent::Caller(7)), "the rest by the sync");
+        fs.ended(at(40), under_way[0].0);
+        assert_eq!(fs.wish(), Some(FsWish::Done(7)));
     }
 
     #[test]

@@ -1,0 +1,136 @@
+//! The log's buffers: who writes which, and what is stable when one has ended.
+//!
+//! **Rule** a sync pushes the list into the active buffer, and submits the buffer itself, unless another forced one is
+//! under way: then it sleeps, and the first to wake submits one for all. What does not fit into one buffer is sent by
+//! a worker in whole ones, `logbufs` of them at a time: a buffer is free when it and those before it have ended. No
+//! call waits for that but a sync.
+//! **Origin** recordings 3, 25 and 33 of xfs: with `logbufs=8` eight are under way, and each further one is sent when
+//! the oldest has ended (of 520 whole ones in 33).
+
+use blksched::author::Waiter;
+use blksched::{Instant, Sector};
+
+use super::super::outbox::{Agent, FsIo, FsTask, FsWait, FsWish};
+use super::{Sequence, Xfs};
+
+/// Checkpoints in one log buffer, and the callers that wait for it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Iclog {
+    pub bytes: u64,
+    /// The last list in it.
+    pub last: Sequence,
+    pub waiters: Vec<FsTask>,
+}
+
+/// The head of each part of a checkpoint \[bytes\].
+const HEAD: u64 = 12;
+
+impl Xfs {
+    /// The caller makes the log stable up to this sequence, which it is not, and sleeps.
+    pub(super) fn force(&mut self, task: FsTask, wanted: Sequence) {
+        if wanted == self.current {
+            self.push();
+        }
+        if let Some((_, iclog)) = &mut self.under_way {
+            let what = if wanted <= iclog.last { FsWait::Log } else { FsWait::OthersLog };
+            match what {
+                FsWait::Log => iclog.waiters.push(task),
+                _ => self.active.waiters.push(task),
+            }
+            return self.out.push(FsWish::Sleeps(task, what));
+        }
+        self.active.waiters.push(task);
+        if self.is_free() {
+            self.write(Agent::Caller(task));
+        }
+        self.out.push(FsWish::Sleeps(task, FsWait::Log));
+    }
+
+    /// Whether a buffer may be written now.
+    pub(super) fn is_free(&self) -> bool {
+        self.under_way.is_none() && self.pushed.is_empty() && self.queued.is_empty()
+    }
+
+    /// What is in the list becomes a checkpoint of the active buffer. What does not fit is written in whole buffers, by
+    /// a worker; no call waits.
+    pub(super) fn push(&mut self) {
+        self.active.bytes += self.take_items();
+        self.active.last = self.current;
+        self.current += 1;
+        // What goes on in another buffer has a head there.
+        let room = self.settings.iclog_bytes - self.settings.header_bytes();
+        let whole = if self.active.bytes <= room { 0 } else { (self.active.bytes - HEAD - 1) / (room - HEAD) };
+        self.active.bytes -= whole * (room - HEAD);
+        self.queued.extend((0..whole).map(|nth| nth == 0));
+        self.send_queued();
+    }
+
+    /// The worker sends whole buffers as long as there are free ones.
+    fn send_queued(&mut self) {
+        let under_way = self.under_way.as_ref().map(|(tag, _)| *tag);
+        let pushed = &self.pushed;
+        while self.buffers.pop_front_if(|tag| !pushed.contains(tag) && under_way != Some(*tag)).is_some() {}
+        let mut any = false;
+        while (self.buffers.len() as u64) < self.settings.log_buffers
+            && let Some(first) = self.queued.pop_front()
+        {
+            let tag = self.send(Agent::Worker, self.settings.iclog_bytes / 512, first);
+            self.pushed.insert(tag);
+            any = true;
+        }
+        if any {
+            self.out.push(FsWish::Waits(Agent::Worker));
+        }
+    }
+
+    /// Empties the list; returns its length \[bytes\].
+    fn take_items(&mut self) -> u64 {
+        let list = self.current;
+        self.newer.extend(self.items.homes(self.settings.inodes_per_group).map(|(at, long)| (at, (list, long))));
+        self.items.take()
+    }
+
+    /// Submits the active buffer.
+    pub(super) fn write(&mut self, by: Agent) {
+        let iclog = core::mem::take(&mut self.active);
+        let sectors = (self.settings.header_bytes() + iclog.bytes).div_ceil(512);
+        let tag = self.send(by, sectors, true);
+        self.out.push(FsWish::Waits(by));
+        self.under_way = Some((tag, iclog));
+    }
+
+    fn send(&mut self, by: Agent, sectors: u64, barrier: bool) -> u64 {
+        let head = if self.head + sectors > self.settings.log_sectors { 0 } else { self.head };
+        self.head = head + sectors;
+        let start = Sector(self.settings.log_start.0 + head);
+        let tag = self.out.submit(by, FsIo::Log, (start, sectors), barrier, Waiter::Sync);
+        self.buffers.push_back(tag);
+        tag
+    }
+
+    pub(in super::super) fn ended(&mut self, _now: Instant, tag: u64) {
+        if let Some(nth) = self.flushing.iter().position(|(of, ..)| *of == tag) {
+            let (_, task, wanted) = self.flushing.swap_remove(nth);
+            match wanted <= self.stable {
+                true => self.out.push(FsWish::Done(task)),
+                false => self.force(task, wanted),
+            }
+            return;
+        }
+        let whole = self.pushed.remove(&tag);
+        match self.under_way.take_if(|(of, _)| *of == tag) {
+            Some((_, iclog)) => {
+                self.stable = self.stable.max(iclog.last);
+                iclog.waiters.into_iter().for_each(|task| self.out.push(FsWish::Done(task)));
+            }
+            None if !whole => return,
+            None => {}
+        }
+        self.send_queued();
+        if let Some(&task) = self.active.waiters.first().filter(|_| self.is_free()) {
+            let sleep = self.active.waiters.iter().map(|&task| FsWish::Sleeps(task, FsWait::Log));
+            sleep.for_each(|wish| self.out.push(wish));
+            self.write(Agent::Caller(task));
+        }
+    }
+}
