@@ -56,9 +56,11 @@ enum Tested {
     Sync,
     NoJournal,
     Xfs,
+    /// A log that is full after some dozens of syncs.
+    XfsShortLog,
 }
 
-const ALL: [Tested; 12] = [
+const ALL: [Tested; 13] = [
     Tested::Ext4,
     Tested::Async,
     Tested::DataJournal,
@@ -71,6 +73,7 @@ const ALL: [Tested; 12] = [
     Tested::AsyncNoBarrier,
     Tested::NoJournal,
     Tested::Xfs,
+    Tested::XfsShortLog,
 ];
 
 struct Rig {
@@ -97,7 +100,7 @@ impl Rig {
         // A journal so short that it wraps and is checkpointed.
         let usual = Ext4Settings { journal_start, journal_blocks: 1024, ..Ext4Settings::default() };
         let settings = match tested {
-            Tested::Ext4 | Tested::Xfs => usual,
+            Tested::Ext4 | Tested::Xfs | Tested::XfsShortLog => usual,
             Tested::Async => Ext4Settings { data: JournalMode::Writeback, async_commit: true, ..usual },
             Tested::AsyncNoBarrier => {
                 Ext4Settings { data: JournalMode::Writeback, async_commit: true, barrier: false, ..usual }
@@ -117,6 +120,10 @@ impl Rig {
         };
         let fs = match tested {
             Tested::Xfs => FileSystem::Xfs(Box::new(Xfs::new(XfsSettings::default()))),
+            Tested::XfsShortLog => {
+                let settings = XfsSettings { log_sectors: 800, log_buffers: 2, ..XfsSettings::default() };
+                FileSystem::Xfs(Box::new(Xfs::new(settings)))
+            }
             _ => {
                 let fs = Ext4::new(settings, geometry, 32);
                 FileSystem::Ext4(Box::new(fs.with(JournalRace::Drawn { state: seed }, phase, Places::new())))
@@ -127,7 +134,9 @@ impl Rig {
         let mut host = host.with_file_system(fs, SubmitterId(91), SubmitterId(92));
         for process in 0..3 {
             let extents = FileExtents::whole(if process == 0 { FILE / 8 } else { 0 }, 50_000 + process * 1000);
-            host.add_file(pages_of(start(process), FILE), InodeId(12 + process), Known { extents, names: Vec::new() });
+            // ext4: in one block of the inode table; xfs, which has clusters of 32: each in its own, or all in one.
+            let inode = if tested == Tested::XfsShortLog { 128 + 32 * process } else { 12 + process };
+            host.add_file(pages_of(start(process), FILE), InodeId(inode), Known { extents, names: Vec::new() });
         }
         Rig {
             host,
@@ -323,6 +332,15 @@ fn a_short_journal_is_checkpointed_and_goes_on() {
     let steps: Vec<(u8, Step)> =
         (0..1400).map(|nth| (1, if nth % 2 == 0 { Step::Write((nth / 2 % 100) as u8) } else { Step::Fsync })).collect();
     laws(Tested::Ext4, 7, &steps);
+}
+
+#[test]
+fn a_short_log_is_written_home_and_goes_on() {
+    // One file's times hold the log's tail while another's are logged again and again, until an append finds no room.
+    let syncs = |process: u8, page: u8| [(process, Step::Write(page)), (process, Step::Fsync)];
+    let round = |nth: u8| syncs(0, nth).into_iter().chain((0..120).flat_map(move |_| syncs(2, 7))).chain(syncs(1, nth));
+    let waited = laws(Tested::XfsShortLog, 7, &(0..16).flat_map(round).collect::<Vec<_>>());
+    assert!(!waited.on(WaitsFor::LogRoom).is_zero(), "{waited:?}");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 //! **Rule** changes go into the committed item list (CIL), in memory. A sync pushes what is in the list, everybody's
 //! items, into the active log buffer as a checkpoint of its own, and submits the buffer itself, with its own priority
 //! and group; while a forced buffer is under way it sleeps, so that company gathers, and the first to wake submits
-//! one buffer for all. Nothing else is written, except by a list that holds an eighth of the log and every 30 s.
+//! one buffer for all. Nothing else is written, except by a list that holds an eighth of the log, every 30 s, and when
+//! a change finds no room in the log.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -19,9 +20,11 @@ use super::{BLOCK_SECTORS, Entry, Missing, Syncing};
 
 mod items;
 mod log;
+mod room;
 
 use items::{CHUNK, CommittedItems, InodeItem, Names};
 use log::Iclog;
+use room::NewerInLog;
 
 /// How often a worker forces the log, if there is anything to force: 30 s of the coarse timer (recorded: 30.7 s).
 const FORCES_EVERY: Span = Span::from_ms(30_720);
@@ -67,12 +70,13 @@ pub struct Xfs {
     flushing: Vec<(u64, FsTask, Sequence)>,
     /// Whole buffers of long lists that are under way: nothing behind them is written before they have ended.
     pushed: BTreeSet<u64>,
-    /// Whole buffers that wait for a free one: whether each is the first of its list.
-    queued: VecDeque<bool>,
-    /// Buffers that are not free, the oldest first, by their bios.
-    buffers: VecDeque<u64>,
-    /// Where the next log write goes \[sectors from the log's beginning\].
+    /// Whole buffers that wait for a free one. The first of a list has the end of the lists up to this one.
+    queued: VecDeque<Option<Sequence>>,
+    /// Buffers that are not free, the oldest first, by their bios; and the same.
+    buffers: VecDeque<(u64, Option<Sequence>)>,
+    /// Where the next log write goes \[sectors from the log's beginning\], and how many have been written in all.
     head: u64,
+    written: u64,
     force: Option<Instant>,
     phase: TickPhase,
     /// `sync`s that wait for the log.
@@ -82,8 +86,9 @@ pub struct Xfs {
     chunks: BTreeSet<u64>,
     /// The places that blocks of files got in a recording.
     recorded: BTreeMap<(InodeId, u64), u64>,
-    /// Metadata that are newer in the log than at home, by their first sector: in which list, and how many sectors.
-    newer: BTreeMap<u64, (Sequence, u64)>,
+    newer: NewerInLog,
+    /// Tasks that sleep for room in the log, the first that came first.
+    for_room: VecDeque<FsTask>,
     /// Inodes without a name that a worker frees, and when.
     freed: VecDeque<(Instant, InodeId)>,
     out: FsOutbox,
@@ -105,13 +110,15 @@ impl Xfs {
             queued: VecDeque::new(),
             buffers: VecDeque::new(),
             head: 0,
+            written: 0,
             force: None,
             phase: TickPhase::default(),
             whole: BTreeSet::new(),
             next_place: 1024,
             chunks: BTreeSet::new(),
             recorded: BTreeMap::new(),
-            newer: BTreeMap::new(),
+            newer: NewerInLog::default(),
+            for_room: VecDeque::new(),
             freed: VecDeque::new(),
             out: FsOutbox::default(),
         }
@@ -167,33 +174,18 @@ impl Xfs {
                     self.write(Agent::Worker);
                 }
             }
-            self.write_home();
+            self.go_home(|_, _| true);
             if !self.newer.is_empty() {
                 self.force = Some(now + FORCES_EVERY);
             }
         }
     }
 
-    /// xfsaild writes home what is stable in the log and not changed since, in the disk's order.
-    fn write_home(&mut self) {
-        let stable = self.stable;
-        let of: Vec<(u64, u64)> =
-            self.newer.extract_if(.., |_, (list, _)| *list <= stable).map(|(at, (_, long))| (at, long)).collect();
-        for &(at, long) in &of {
-            self.out.submit(Agent::Worker, FsIo::Home, (Sector(at), long), false, Waiter::Async);
-        }
-        if !of.is_empty() {
-            self.out.push(FsWish::Waits(Agent::Worker));
-        }
-        for known in self.inodes.values_mut().filter(|known| known.any <= stable) {
-            known.logged = None;
-            known.names.is_at_home();
-        }
-    }
-
-    /// Changes never wait for the log here: room in it is not modelled.
-    pub(super) fn enter(&mut self, now: Instant, _task: FsTask, inode: InodeId, change: Change) -> Entry {
+    pub(super) fn enter(&mut self, now: Instant, task: FsTask, inode: InodeId, change: Change) -> Entry {
         let tick = self.phase.tick(now);
+        if !self.has_room(task, inode, &change, tick) {
+            return Entry::Waits;
+        }
         match change {
             Change::JournalData { .. } | Change::Place(_) | Change::Times => self.touch(inode, tick),
             Change::Attributes => self.log(inode, InodeItem::Times, true),

@@ -5,6 +5,7 @@
 //! and its names. A buffer: 48 and 128 for each changed chunk of 128 bytes, which is usually one.
 //! **Origin** `xlog_iclog_syncing.offset`, exact in 162 of 166 recorded log writes of one process.
 
+use core::ops::Range;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::inode::InodeId;
@@ -27,7 +28,7 @@ const SHORT: u64 = 192;
 const BLOCK: u64 = 4096;
 
 /// Inodes that are read and written together.
-const CLUSTER: u64 = 32;
+pub(super) const CLUSTER: u64 = 32;
 
 /// The first inode that a real one has.
 const FIRST: u64 = 128;
@@ -134,6 +135,13 @@ impl CommittedItems {
     pub fn take(&mut self) -> u64 {
         core::mem::take(self).bytes()
     }
+}
+
+/// The inodes that are at home in this cluster.
+pub(super) fn inodes_of(at: u64) -> [Range<InodeId>; 2] {
+    let from = |first: u64| InodeId(first)..InodeId(first + CLUSTER);
+    // The first inodes of a real one have other numbers.
+    [from(at), if at < 2 * FIRST { from(at - FIRST) } else { InodeId(0)..InodeId(0) }]
 }
 
 fn of_inode(item: InodeItem, known: Option<&XfsInode>) -> u64 {

@@ -54,6 +54,7 @@ impl Xfs {
     /// What is in the list becomes a checkpoint of the active buffer. What does not fit is written in whole buffers, by
     /// a worker; no call waits.
     pub(super) fn push(&mut self) {
+        let before = self.active.last;
         self.active.bytes += self.take_items();
         self.active.last = self.current;
         self.current += 1;
@@ -61,7 +62,8 @@ impl Xfs {
         let room = self.settings.iclog_bytes - self.settings.header_bytes();
         let whole = if self.active.bytes <= room { 0 } else { (self.active.bytes - HEAD - 1) / (room - HEAD) };
         self.active.bytes -= whole * (room - HEAD);
-        self.queued.extend((0..whole).map(|nth| nth == 0));
+        // The first has the end of the lists before.
+        self.queued.extend((0..whole).map(|nth| (nth == 0).then_some(before)));
         self.send_queued();
     }
 
@@ -69,12 +71,18 @@ impl Xfs {
     fn send_queued(&mut self) {
         let under_way = self.under_way.as_ref().map(|(tag, _)| *tag);
         let pushed = &self.pushed;
-        while self.buffers.pop_front_if(|tag| !pushed.contains(tag) && under_way != Some(*tag)).is_some() {}
+        let has_ended = |(tag, _): &mut (u64, Option<Sequence>)| !pushed.contains(tag) && under_way != Some(*tag);
+        let ended = core::iter::from_fn(|| self.buffers.pop_front_if(has_ended));
+        let stable = ended.filter_map(|(_, last)| last).max();
+        if let Some(stable) = stable {
+            self.log_is_stable(stable);
+        }
         let mut any = false;
         while (self.buffers.len() as u64) < self.settings.log_buffers
-            && let Some(first) = self.queued.pop_front()
+            && let Some(before) = self.queued.pop_front()
         {
-            let tag = self.send(Agent::Worker, self.settings.iclog_bytes / 512, first);
+            let tag = self.send(Agent::Worker, self.settings.iclog_bytes / 512, before.is_some());
+            self.buffers.push_back((tag, before));
             self.pushed.insert(tag);
             any = true;
         }
@@ -83,10 +91,15 @@ impl Xfs {
         }
     }
 
+    /// Where the list begins that is pushed next \[sectors of the log since the first\].
+    pub(super) fn list_begins(&self) -> u64 {
+        self.written + self.queued.len() as u64 * (self.settings.iclog_bytes / 512)
+    }
+
     /// Empties the list; returns its length \[bytes\].
     fn take_items(&mut self) -> u64 {
-        let list = self.current;
-        self.newer.extend(self.items.homes(self.settings.inodes_per_group).map(|(at, long)| (at, (list, long))));
+        let begins = self.list_begins();
+        self.newer.logged(self.current, begins, self.items.homes(self.settings.inodes_per_group));
         self.items.take()
     }
 
@@ -95,6 +108,7 @@ impl Xfs {
         let iclog = core::mem::take(&mut self.active);
         let sectors = (self.settings.header_bytes() + iclog.bytes).div_ceil(512);
         let tag = self.send(by, sectors, true);
+        self.buffers.push_back((tag, None));
         self.out.push(FsWish::Waits(by));
         self.under_way = Some((tag, iclog));
     }
@@ -102,10 +116,9 @@ impl Xfs {
     fn send(&mut self, by: Agent, sectors: u64, barrier: bool) -> u64 {
         let head = if self.head + sectors > self.settings.log_sectors { 0 } else { self.head };
         self.head = head + sectors;
+        self.written += sectors;
         let start = Sector(self.settings.log_start.0 + head);
-        let tag = self.out.submit(by, FsIo::Log, (start, sectors), barrier, Waiter::Sync);
-        self.buffers.push_back(tag);
-        tag
+        self.out.submit(by, FsIo::Log, (start, sectors), barrier, Waiter::Sync)
     }
 
     pub(in super::super) fn ended(&mut self, _now: Instant, tag: u64) {
@@ -117,10 +130,13 @@ impl Xfs {
             }
             return;
         }
+        if self.home_ended(tag) {
+            return;
+        }
         let whole = self.pushed.remove(&tag);
         match self.under_way.take_if(|(of, _)| *of == tag) {
             Some((_, iclog)) => {
-                self.stable = self.stable.max(iclog.last);
+                self.log_is_stable(iclog.last);
                 iclog.waiters.into_iter().for_each(|task| self.out.push(FsWish::Done(task)));
             }
             None if !whole => return,
@@ -132,5 +148,6 @@ impl Xfs {
             sleep.for_each(|wish| self.out.push(wish));
             self.write(Agent::Caller(task));
         }
+        self.makes_room();
     }
 }
