@@ -110,7 +110,7 @@ impl Starts {
             Span::from_ns((z ^ (z >> 31)) % LATEST_START.as_ns())
         };
         let mut later: Vec<Span> = (0..processes).map(|_| next()).collect();
-        later.iter_mut().skip(1).for_each(|later| *later = *later + ahead);
+        later.iter_mut().skip(1).for_each(|later| *later += ahead);
         later
     }
 }

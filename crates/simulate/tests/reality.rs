@@ -173,15 +173,15 @@ where a machine is too slow, it is skipped by name. `--guest` does it with Debia
 `--recorded` only predicts. `blksched validate` ([validate.md](validate.md)) does it with your job on your disk.
 
 With `--fs ext4,xfs` the jobs run on fresh file systems ([host.md](host.md#file-systems) says how, and what was recorded
-on a quiet machine). Two runs on a busy one (2026-11-29 and 30, Linux 6.18, one repeat each, nothing fitted), within
-20 %; host.md says why they differ:
+on a quiet machine). One run on a busy one (2026-11-30, Linux 6.18, one repeat, nothing fitted), within 20 %, and pairs
+of schedulers that differ by more than 10 % in the right direction:
 
-| class | bandwidth | mean sync | second run | mean sync |
-|---|---|---|---|---|
-| ext4, jobs with syncs | 27 of 28 | 15 of 16 | 27 of 28 | 15 of 16 |
-| ext4, without | 33 of 40 | – | 38 of 40 | – |
-| xfs, jobs with syncs | 27 of 28 | 15 of 16 | 22 of 28 | 13 of 16 |
-| xfs, without | 33 of 40 | – | 39 of 40 | – |
+| class | bandwidth | mean sync | pairs |
+|---|---|---|---|
+| ext4, jobs with syncs | 28 of 28 | 15 of 16 | 21 of 21 |
+| ext4, without | 36 of 40 | – | 24 of 28 |
+| xfs, jobs with syncs | 27 of 28 | 16 of 16 | 15 of 15 |
+| xfs, without | 38 of 40 | – | 24 of 26 |
 
 The path from the kernel to the disk takes time of its own. It is added to every predicted command, and fitted on job 01
 alone. Each set also says which process runs first on its host after a completion ([host.md](host.md)): the owner of the
