@@ -13,8 +13,6 @@ const FILE: &str = "io.max";
 pub(super) struct Capped {
     /// Its place among the plan's groups.
     nth: usize,
-    /// Which of its files.
-    file: usize,
 }
 
 impl Capped {
@@ -36,8 +34,7 @@ impl Capped {
     }
 
     fn own(plan: &Plan, nth: usize) -> Option<Capped> {
-        let file = plan.groups.get(nth)?.files.iter().rposition(|(name, _)| name == FILE)?;
-        Some(Capped { nth, file })
+        plan.groups.get(nth)?.files.iter().any(|(name, _)| name == FILE).then_some(Capped { nth })
     }
 
     /// The group's path.
@@ -45,9 +42,10 @@ impl Capped {
         &plan.groups[self.nth].name
     }
 
-    /// The cap as it was written.
-    pub(super) fn text(self, plan: &Plan) -> &str {
-        &plan.groups[self.nth].files[self.file].1
+    /// The cap as it was written, line by line.
+    pub(super) fn text(self, plan: &Plan) -> String {
+        let lines = plan.groups[self.nth].files.iter().filter(|(name, _)| name == FILE);
+        lines.map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(", ")
     }
 
     /// The trial without this cap.
@@ -57,12 +55,21 @@ impl Capped {
         Trial { plan: Arc::new(plan), ..trial.clone() }
     }
 
-    /// The trial with four times as much; `None` if the cap has no number.
+    /// The trial with four times as much, in each line; `None` if the cap has no number.
     pub(super) fn raised(self, trial: &Trial) -> Option<(String, Trial)> {
-        let text = raised(self.text(&trial.plan))?;
-        let mut plan = (*trial.plan).clone();
-        plan.groups[self.nth].files[self.file].1.clone_from(&text);
-        Some((text, Trial { plan: Arc::new(plan), ..trial.clone() }))
+        let plan = self.with_more(&trial.plan)?;
+        Some((self.text(&plan), Trial { plan: Arc::new(plan), ..trial.clone() }))
+    }
+
+    fn with_more(self, plan: &Plan) -> Option<Plan> {
+        let mut plan = plan.clone();
+        let mut is_raised = false;
+        for (_, text) in plan.groups[self.nth].files.iter_mut().filter(|(name, _)| name == FILE) {
+            if let Some(more) = raised(text) {
+                (*text, is_raised) = (more, true);
+            }
+        }
+        is_raised.then_some(plan)
     }
 }
 
@@ -94,11 +101,23 @@ mod tests {
     }
 
     #[test]
+    fn each_line_of_a_cap_is_raised() {
+        let job = "[a]\nrw=write\nsize=1m\ncgroup=pod\n; blksched: cgroup_files=io.max: 8:0 wbps=9\n";
+        let mut plan = JobFile::parse(job, "a").unwrap().plan(1 << 24).unwrap();
+        let capped = Capped::all(&plan).next().expect("pod has a cap");
+        plan.groups[0].files.extend(["wiops=5", "wbps=max"].map(|text| (FILE.to_owned(), text.to_owned())));
+        let more = capped.with_more(&plan).expect("there are numbers");
+        assert_eq!(capped.text(&more), "8:0 wbps=36, wiops=20, wbps=max");
+        plan.groups[0].files.retain(|(_, text)| text.ends_with("max"));
+        assert!(capped.with_more(&plan).is_none());
+    }
+
+    #[test]
     fn a_group_without_a_cap_is_under_the_one_above_it() {
         let job = "[a]\nrw=read\nsize=1m\ncgroup=pod/inner\n; blksched: cgroup_files=pod/io.max: rbps=9\n";
         let plan = JobFile::parse(job, "a").unwrap().plan(1 << 24).unwrap();
         let capped = Capped::above(&plan, plan.jobs[0].cgroup).expect("pod has a cap");
-        assert_eq!((capped.name(&plan), capped.text(&plan)), ("pod", "rbps=9"));
+        assert_eq!((capped.name(&plan), &*capped.text(&plan)), ("pod", "rbps=9"));
         assert_eq!(Capped::all(&plan).collect::<Vec<_>>(), [capped]);
         assert_eq!(Capped::above(&plan, GroupId::ROOT), None);
     }

@@ -19,7 +19,7 @@ use crate::error::Error;
 /// A wait that is less than this part of its waiter's time is not named: 20 %.
 pub(super) const NAMED: f64 = 0.2;
 /// Two means that differ by less than this part of the former are the same to a user.
-const SAME: f64 = 0.05;
+pub(super) const SAME: f64 = 0.05;
 
 /// A knob, and the direction that shortens the wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -57,7 +57,7 @@ impl Lever {
         }
         if let Cap(group) = self {
             let capped = Capped::above(&trial.plan, group)?;
-            return Some((capped.text(&trial.plan).to_owned(), Some(("max".to_owned(), capped.lifted(trial)))));
+            return Some((capped.text(&trial.plan), Some(("max".to_owned(), capped.lifted(trial)))));
         }
         let built = trial.elevator.build();
         let knob = built.elevator.tunables().find(self.knob()).ok()?;

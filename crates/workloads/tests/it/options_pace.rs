@@ -223,6 +223,16 @@ fn option_cgroup_files_are_written_to_its_group_or_another() {
     assert_eq!(plan("[a]\ndirect=1\nsize=4k\ncgroup=x\n").groups[0].files, []);
 }
 
+/// As in the kernel, where `echo wbps=…` and then `echo wiops=…` leave both.
+#[test]
+fn option_cgroup_files_keep_the_keys_of_io_max_that_a_later_line_does_not_name() {
+    let text = "[a]\ndirect=1\nsize=4k\ncgroup=x\ncgroup_files=io.max: 8:16 wbps=100 rbps=max, io.weight: 50\n\
+                cgroup_files=io.max: wiops=9 rbps=7, io.weight: 60\n\
+                [b]\ndirect=1\nsize=4k\ncgroup_files=x/io.max: wiops=8\n";
+    let pair = |file: &str, text: &str| (file.to_owned(), text.to_owned());
+    assert_eq!(plan(text).groups[0].files, [pair("io.weight", "60"), pair("io.max", "wbps=100 rbps=7 wiops=8")]);
+}
+
 #[test]
 fn option_cgroup_files_if_asked_are_kept_apart_and_may_be_parts_of_what_the_disk_does() {
     let asked = |files: &str| format!("[a]\ndirect=1\nsize=4k\ncgroup=x\ncgroup_files_if_asked={files}\n");

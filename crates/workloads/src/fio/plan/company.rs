@@ -35,7 +35,7 @@ pub(super) fn acquaint(clones: &[JobClone<'_>], jobs: &[JobPlan], scripts: &mut 
 }
 
 /// Puts processes into their control groups; a parent comes before its children. The last weight given for a group
-/// applies, and the last text for each file.
+/// applies, and the last text for each file, of which [`BY_KEY`] keep the keys that a later text does not name.
 /// `cpuset.cpus` of a group holds for those below it, too.
 pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupPlan> {
     let mut groups: Vec<GroupPlan> = Vec::new();
@@ -47,12 +47,12 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
             let group = &mut groups[job.cgroup.0 as usize - 1];
             group.weight = said.weight.unwrap_or(group.weight);
         }
-        for GroupFile { group, file, text, when } in &said.files {
+        for GroupFile { group, file, text: written, when } in &said.files {
             let Some(name) = group.as_ref().or(said.name.as_ref()) else { continue };
             let of = number(&mut groups, name);
             if file == GroupFile::CPUS {
                 sets.retain(|(known, _)| *known != of);
-                sets.extend(CpuSet::parse(&text.replace(' ', ",")).map(|set| (of, set)));
+                sets.extend(CpuSet::parse(&written.replace(' ', ",")).map(|set| (of, set)));
                 continue;
             }
             let group = &mut groups[of.0 as usize - 1];
@@ -60,8 +60,9 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
                 GroupFileWrite::Always => &mut group.files,
                 GroupFileWrite::IfAsked => &mut group.files_if_asked,
             };
-            files.retain(|(known, _)| known != file);
-            files.push((file.clone(), text.clone()));
+            let known = files.iter().position(|(known, _)| known == file).map(|at| files.remove(at).1);
+            let text = known.filter(|_| BY_KEY.contains(&file.as_str())).map(|known| of_both(&known, written));
+            files.push((file.clone(), text.unwrap_or_else(|| written.clone())));
         }
     }
     for job in jobs {
@@ -73,6 +74,20 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
         }
     }
     groups
+}
+
+/// Files to which keys are written one by one: each holds until it is written again.
+const BY_KEY: [&str; 2] = ["io.max", "io.cost.qos"];
+
+/// What holds after both texts were written to a file of keys.
+fn of_both(before: &str, text: &str) -> String {
+    let key = |word: &str| word.split_once('=').map(|(key, _)| key.to_owned());
+    let kept = before.split_ascii_whitespace().filter(|word| {
+        // A device's number, which comes first and has no key, is said by the later text if at all.
+        key(word).is_some_and(|own| text.split_ascii_whitespace().all(|other| key(other).as_ref() != Some(&own)))
+    });
+    let (device, keys): (Vec<&str>, Vec<&str>) = text.split_ascii_whitespace().partition(|word| key(word).is_none());
+    device.into_iter().chain(kept).chain(keys).collect::<Vec<_>>().join(" ")
 }
 
 /// The number of the group at `path`, which is created with all its ancestors.
