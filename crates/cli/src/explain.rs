@@ -70,7 +70,7 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
     explanation.notes.extend(about_remedies(arguments, &explanation, remedies.is_some()));
     #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
-        let summary = text::summary(&explanation);
+        let summary = text::summary(&explanation, remedies.as_ref());
         let (told, json) = ((summary.0, &summary.1), json::text(&explanation, remedies.as_ref()));
         let of = (&stage, scene, &contender);
         let written = report::explained(&arguments.pictures, of, &trial, told, json)?;
@@ -115,7 +115,7 @@ fn recorded(arguments: &ExplainArguments, file: &str, catalogue: &Catalogue) -> 
     let explanation = Explanation::of(run, &teller, &names);
     #[cfg(feature = "pictures")]
     if arguments.pictures.any() {
-        let summary = text::summary(&explanation);
+        let summary = text::summary(&explanation, None);
         let (told, json) = ((summary.0, &summary.1), json::text(&explanation, None));
         let of = (file, &log, &names);
         let written = report::recorded(&arguments.pictures, of, told, json, catalogue)?;

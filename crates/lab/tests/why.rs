@@ -2,18 +2,26 @@
 
 use blksched::Catalogue;
 use blksched_lab::scene::{Stage, some_time};
-use blksched_lab::why::Explanation;
+use blksched_lab::why::{Explanation, Remedies};
 use blksched_lab::{NoFiles, Scene};
 use blksched_simulate::experiment::Experiment;
 use blksched_simulate::story::{Leg, StoriesAsked};
 
 fn explained(scene: &Scene, elevator: &str, time: &str) -> Explanation {
+    remedied(scene, elevator, time, false).0
+}
+
+/// The same, and what may help.
+fn remedied(scene: &Scene, elevator: &str, time: &str, tries: bool) -> (Explanation, Option<Remedies>) {
     let scene = Scene { time: some_time(time).ok(), ..scene.clone() };
     let stage = Stage::load(&scene, &NoFiles).unwrap();
     let contender = stage.one_contender(Some(&elevator.to_owned()), &scene, &Catalogue::builtin()).unwrap();
     let limit = stage.length_once(&scene, &contender).unwrap().limit;
     let trial = stage.trial(&scene, &contender, limit);
-    Explanation::run(&stage, &scene, &contender, &trial, StoriesAsked::nothing()).unwrap()
+    let found = Explanation::run(&stage, &scene, &contender, &trial, StoriesAsked::nothing()).unwrap();
+    let tried = || Remedies::tried(&stage, &scene, &contender, &trial, &found.blame, &NoFiles).unwrap();
+    let tried = tries.then(tried).flatten();
+    (found, tried)
 }
 
 /// The closing sentence names this job, this rule, and this knob with its value.
@@ -148,4 +156,71 @@ fn a_flush_behind_deep_writes_waits_in_the_drive_and_not_before_the_scheduler() 
     let of_log = found.blame.rows.iter().filter(|(key, ..)| key.who == "log" && key.rule == "before its flush");
     let legs: Vec<Leg> = of_log.map(|(key, ..)| key.leg).collect();
     assert!(!legs.is_empty() && legs.iter().all(|leg| *leg == Leg::Drive), "{legs:?}");
+}
+
+/// A log beside a copy, on a file system.
+const APPEND_AND_COPY: &str = "\
+[append]\nrw=write\nbs=4k\nsize=64m\nfsync=1\nthinktime=200ms\n[copy]\nrw=write\nbs=1m\nsize=1g\n";
+
+#[test]
+fn the_answer_is_about_the_io_that_is_waited_for_and_then_says_what_helps() {
+    let (found, tried) = remedied(&jobs(APPEND_AND_COPY, "hdd-7200-ideal"), "mq-deadline", "10s", true);
+    let tried = tried.expect("append waits for its fsyncs");
+    let answer = found.answer(Some(&tried));
+    assert!(answer[0].starts_with("append's slowest I/O, an fsync, took "), "{answer:?}");
+    assert!(answer[0].contains(" of it for the journal's writes") || answer[0].contains("above all, "), "{answer:?}");
+    assert!(answer[1].contains("changes were tried for append's syncs, each in a run of its own"), "{answer:?}");
+    let (as_it_was, best) = (&tried.tried[0], &tried.tried[1]);
+    let is_shorter = best.mean + best.mean_write < 0.95 * (as_it_was.mean + as_it_was.mean_write);
+    assert_eq!(answer[1].contains(&format!("this helps most: {}: ", best.what)), is_shorter, "{answer:?}");
+    assert_eq!(found.answer(None), [&answer[..1], &answer[2..]].concat());
+}
+
+#[test]
+fn who_only_fills_memory_waits_for_nobody_else_and_then_the_answer_is_what_takes_the_time() {
+    let copy = "[copy]\nrw=write\nbs=1m\nsize=1g\n[look]\nrw=randread\nsize=64m\nrate_iops=1\n";
+    let found = explained(&jobs(copy, "hdd-7200-ideal"), "mq-deadline", "10s");
+    let for_write_back = |who: &str| {
+        let own = found.blame.rows.iter().filter(|(key, ..)| key.who == who);
+        own.filter(|(key, ..)| key.whom.as_deref() == Some("write-back")).map(|(_, time, _)| time.as_ns()).sum::<u64>()
+    };
+    assert!(for_write_back("copy") > found.blame.totals["copy"].0.as_ns() / 5, "else there is nothing to leave out");
+    let said = found.culprit.as_deref().unwrap_or_default();
+    assert!(!said.contains("(copy: "), "what it waits for is what it wrote: {said}");
+    let alone = explained(&jobs("[one]\nrw=randread\nsize=64m\n", "hdd-7200-ideal"), "mq-deadline", "2s");
+    let [slowest, most] = &alone.answer(None)[..] else { panic!("{:?}", alone.answer(None)) };
+    assert!(slowest.starts_with("one's slowest I/O, a read of 4096B, took "), "{slowest}");
+    assert!(slowest.contains(", all of it its own service in the disk"), "{slowest}");
+    assert!(most.starts_with("The largest part of one's I/O time: rotation, in the drive, "), "{most}");
+}
+
+#[test]
+fn an_io_that_does_not_end_before_the_run_is_the_slowest() {
+    let answer = explained(&jobs(APPEND_AND_COPY, "hdd-7200-ideal"), "deadline@4.20", "1s").answer(None);
+    assert!(answer[0].starts_with("append's slowest I/O, an fsync, had not ended "), "{answer:?}");
+    assert!(
+        answer[0].ends_with("after it began, when the run was over: a longer one (--time) tells why."),
+        "{answer:?}"
+    );
+}
+
+#[test]
+fn a_log_on_another_disk_is_tried_or_told_by_the_options_of_that_file_system_alone() {
+    let of = |head: &str, fs: Option<&str>| {
+        let fs = fs.map(|fs| blksched_workloads::host::fs::FsMount::named(fs).unwrap());
+        let text = format!("[global]\n{head}\n{APPEND_AND_COPY}");
+        let scene = Scene { fs, ..jobs(&text, "hdd-7200-ideal") };
+        let (_, tried) = remedied(&scene, "none", "4s", true);
+        let tried = tried.expect("append waits for its fsyncs");
+        let is_tried = |option: &str| tried.tried.iter().any(|one| one.what.contains(option));
+        (is_tried("journal_dev="), is_tried("logdev="), tried.untried)
+    };
+    assert_eq!(of("", None), (true, false, None));
+    assert_eq!(of("", Some("xfs:logbsize=64k")), (false, true, None));
+    assert_eq!(of("", Some("ext4:no_journal")), (false, false, None));
+    let said = of("; blksched: fs=xfs:logsize=64m", None);
+    let how = "its log on another disk (fs=xfs:logsize=64m,logdev=sdb in the job file, and --disk sda=…,sdb=…)";
+    assert_eq!(said, (false, false, Some(how.to_owned())));
+    let said = of("; blksched: fs=ext4", None).2.unwrap_or_default();
+    assert!(said.contains("(fs=ext4:journal_dev=sdb in the job file"), "{said}");
 }

@@ -27,6 +27,12 @@ impl PyExplanation {
         library::blame(&self.0).map(PyTable).map_err(|error| raised(py, &error))
     }
 
+    /// The answer, a sentence each: what the slowest I/O waited for, and for whom others waited.
+    #[getter]
+    fn answer(&self) -> Vec<String> {
+        self.0.answer(None)
+    }
+
     /// The job that others waited for longest, in a sentence; None if nobody waited for another.
     #[getter]
     fn culprit(&self) -> Option<String> {

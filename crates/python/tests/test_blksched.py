@@ -72,6 +72,7 @@ def test_the_slowest_are_explained() -> None:
     r = bs.simulate(bs.fio(JOB), "hdd-7200-ideal", "mq-deadline", time="1s")
     story = r.explain(slowest=3)
     assert len(story.stories) == 3 and story.notes == story.data["notes"]
+    assert story.answer == story.data["answer"] and "'s slowest I/O, a " in story.answer[0], story.answer
     # Nobody waits for others for a fifth of their time; with many writes in flight somebody does.
     assert story.culprit is None
     deep = JOB.replace("bs=64k", "bs=64k\nioengine=libaio\niodepth=32")

@@ -10,7 +10,8 @@ use crate::scene::SceneArguments;
 
 const EXAMPLES: &str = "\
 Examples:
-  blksched explain                                  the slowest I/Os of the default load, and who waited for whom
+  blksched explain                                  why the default load's slowest I/Os are slow: the answer first,
+                                                    then each, and who waited for whom
   blksched explain my.fio --elevator bfq --slowest 10
   blksched explain my.fio --process pgdata/3        the slowest of one process
   blksched explain recorded.trace.gz --at 12.5s     everything in flight at one moment
@@ -41,7 +42,7 @@ pub(crate) struct ExplainArguments {
     /// Only I/Os of this process: a job's name, or name/number for one of several
     #[arg(long, value_name = "P")]
     pub(crate) process: Option<String>,
-    /// Only show who waited for whom, over the whole run
+    /// Only show the answer and who waited for whom, over the whole run
     #[arg(long, conflicts_with_all = ["slowest", "request", "at"])]
     pub(crate) blame: bool,
     /// Also try what may make syncs on a file system shorter, each in a run of its own: other schedulers, write_expire,

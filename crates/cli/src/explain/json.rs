@@ -26,6 +26,7 @@ pub(crate) fn text(explanation: &Explanation, remedies: Option<&Remedies>) -> St
         "disk": disk,
         "seed": explanation.seed,
         "elapsed_ns": elapsed.as_ns(),
+        "answer": explanation.answer(remedies),
         "stories": stories.iter().map(story).collect::<Vec<_>>(),
         "matched": matched,
         "blame": rows,
@@ -48,7 +49,8 @@ fn tried(remedies: &Remedies) -> Value {
             "longest_ns": longest,
         })
     };
-    json!({ "job": remedies.who, "tried": remedies.tried.iter().map(one).collect::<Vec<_>>() })
+    let tried: Vec<Value> = remedies.tried.iter().map(one).collect();
+    json!({ "job": remedies.who, "tried": tried, "untried": remedies.untried })
 }
 
 fn story(story: &IoStory) -> Value {

@@ -37,6 +37,11 @@ pub(crate) fn text(explanation: &Explanation, besides: Besides, remedies: Option
         },
     ));
     text += "\n";
+    if !matches!(besides, Besides::Pieces | Besides::Nothing) {
+        let answer = explanation.answer(remedies);
+        text += &answer.iter().map(|sentence| paragraph(sentence)).collect::<String>();
+        text += "\n";
+    }
     for story in &explanation.stories {
         text += &paragraph(&told(story));
         if besides == Besides::Pieces {
@@ -48,8 +53,6 @@ pub(crate) fn text(explanation: &Explanation, besides: Besides, remedies: Option
     if let Besides::Blame | Besides::WholeBlame = besides {
         let most = if besides == Besides::Blame { ROWS } else { ALL_ROWS };
         text += &render(&explanation.blame.table(most), TableStyle::Text);
-        text += "\n";
-        text += &explanation.culprit.as_deref().map(paragraph).unwrap_or_default();
     }
     if let Some(remedies) = remedies {
         text += "\n";
@@ -58,11 +61,11 @@ pub(crate) fn text(explanation: &Explanation, besides: Besides, remedies: Option
     text + &crate::output::notes(notes)
 }
 
-/// The stories, a sentence each, and the blame table, which come first in a report.
+/// The answer, the stories, a sentence each, and the blame table, which come first in a report.
 #[cfg(feature = "pictures")]
-pub(super) fn summary(explanation: &Explanation) -> (Vec<String>, Table) {
+pub(super) fn summary(explanation: &Explanation, remedies: Option<&Remedies>) -> (Vec<String>, Table) {
     let stories = explanation.stories.iter().take(STORIES).map(told);
-    (explanation.culprit.clone().into_iter().chain(stories).collect(), explanation.blame.table(ROWS))
+    (explanation.answer(remedies).into_iter().chain(stories).collect(), explanation.blame.table(ROWS))
 }
 
 /// One I/O in words.

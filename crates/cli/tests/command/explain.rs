@@ -349,6 +349,12 @@ fn an_fsync_behind_the_flushers_sorted_writes_is_told_with_the_journal_and_in_pa
         [&["explain", jobs.as_str(), "--elevator", "mq-deadline", "--process", "append", "--remedies"], &scene[..]];
     let load = load.concat();
     let text = done(&load);
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let at = |what: &str| flat.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+    let slowest = at("append's slowest I/O, an fsync, took ");
+    assert!(slowest < at("of it for the journal's writes, which stood behind write-back's"), "{text}");
+    let (tried, helps) = (at("changes were tried for append's syncs"), at("this helps most: bfq: the mean sync 5"));
+    assert!(slowest < tried && tried < helps && helps < at(" I/O 1"), "the answer is before the stories: {text}");
     assert!(text.contains("append's fsync took 9."), "two deadlines of 5 s: {text}");
     assert!(
         text.contains(" of it for the journal's writes, which stood behind write-back's in the scheduler for 5."),

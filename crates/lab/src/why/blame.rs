@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use blksched::{Span, SubmitterId};
 use blksched_measure::{Cell, Column, Quantity, Table};
 use blksched_simulate::story::{Blame, Leg, Whose};
-use blksched_workloads::Plan;
+use blksched_workloads::{JobPlan, Plan, Syncs};
 
 use super::lever::NAMED;
-use super::names::Names;
+use super::names::{Names, WRITE_BACK};
 use super::phrase::{rule, time};
 use crate::verdict::role::Role;
 
@@ -112,14 +112,19 @@ impl Rows {
     }
 
     /// The job that others waited for longest, and the rule that cost most; waits of background jobs count only if all
-    /// jobs are background jobs. Nothing below a fifth of its waiter's time is named.
+    /// jobs are background jobs, and no job that only fills memory waits for write-back as for another. Nothing below
+    /// a fifth of its waiter's time is named.
     pub fn culprit(&self, plan: Option<&Plan>) -> Option<Culprit> {
         let background: BTreeSet<&str> = plan.map_or(BTreeSet::new(), background);
+        let by_memory: BTreeSet<&str> = plan.map_or(BTreeSet::new(), writers_by_memory);
         let all_are = self.totals.keys().all(|who| background.contains(who.as_str()));
         let counts = |who: &str| all_are || !background.contains(who);
         let blamed = |(key, ..): &&(BlameKey, Span, u64)| {
             let whom = key.whom.as_deref();
+            // What write-back writes then is what they wrote.
+            let is_own = by_memory.contains(key.who.as_str()) && whom.is_some_and(|whom| whom.starts_with(WRITE_BACK));
             counts(&key.who)
+                && !is_own
                 && whom.is_some_and(|whom| {
                     !["itself", "a flush", OWN_GROUP].contains(&whom) && !whom.starts_with("another ")
                 })
@@ -145,14 +150,30 @@ impl Rows {
         };
         let share = |row: &&(BlameKey, Span, u64)| (1e6 * self.share(&row.0, row.1)) as u64;
         let (key, time_of_worst, _) = self.rows.iter().filter(blamed).filter(of).max_by_key(share)?;
-        let (who, where_) = (&key.who, super::phrase::leg(key.leg));
+        let who = &key.who;
+        // The rules in the drive say that they are there.
+        let place = match key.leg {
+            Leg::Drive => String::new(),
+            leg => format!(", {}", super::phrase::leg(leg)),
+        };
         let most = match self.share(key, *time_of_worst) >= NAMED {
-            true => format!("most of it {} ({who}: {}, {where_})", time(*time_of_worst), key.rule),
+            true => format!("most of it {} ({who}: {}{place})", time(*time_of_worst), key.rule),
             false => "for no single reason".to_owned(),
         };
         let sentence =
             format!("Others waited longest for {whom}: {} of their {} ({percent:.0} %), {most}.", time(sum), time(all));
         Some(Culprit { who: who.clone(), sentence })
+    }
+
+    /// What the largest part of this job's time went to, in a sentence; `None` if nothing has a part of [`NAMED`].
+    pub(super) fn most_of(&self, who: &str) -> Option<String> {
+        let (key, most, _) = self.rows.iter().find(|(key, ..)| key.who == who)?;
+        let percent = 100.0 * self.share(key, *most);
+        let all = time(self.totals.get(who)?.0);
+        let place = if key.leg == Leg::Service { ", in the drive" } else { "" };
+        let (rule, most) = (key.rule, time(*most));
+        let said = format!("The largest part of {who}'s I/O time: {rule}{place}, {most} of {all} ({percent:.0} %).");
+        (percent >= 100.0 * NAMED).then_some(said)
     }
 }
 
@@ -162,6 +183,15 @@ pub struct Culprit {
     pub who: String,
     /// All of it in a sentence.
     pub sentence: String,
+}
+
+/// The names of jobs that only write, into memory, and never wait until it is on the disk.
+fn writers_by_memory(plan: &Plan) -> BTreeSet<&str> {
+    let writes = |job: &&JobPlan| {
+        let does = &job.character;
+        job.is_buffered && does.writes && !does.reads && does.syncs == Syncs::Never
+    };
+    plan.jobs.iter().filter(writes).map(|job| job.name.as_str()).collect()
 }
 
 /// The names of jobs that no user waits for.

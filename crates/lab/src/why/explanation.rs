@@ -3,18 +3,20 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use blksched::{Instant, Span};
+use blksched::{Instant, Span, SubmitterId};
 use blksched_measure::Reasons;
 use blksched_simulate::Trial;
-use blksched_simulate::story::{Piece, StoriesAsked, Story, Storyteller, Whose};
+use blksched_simulate::story::{Part, Piece, StoriesAsked, Story, Storyteller, Whose};
 use blksched_workloads::Plan;
 
 use super::blame::Rows;
 use super::lever;
 use super::names::Names;
-use super::phrase::{leg, rule, sentence, what};
+use super::phrase::{brief, brief_of_unfinished, leg, rule, sentence, what};
+use super::remedy::Remedies;
 use crate::error::Error;
 use crate::scene::{Contender, Scene, Stage, notes_on, unthrottled};
+use crate::verdict::role::Role;
 
 /// Where the time of a run's I/Os went.
 #[non_exhaustive]
@@ -37,12 +39,16 @@ pub struct Explanation {
     pub stories: Vec<IoStory>,
     /// Who waited for whom, over the whole run.
     pub blame: Rows,
+    /// What the slowest I/O that somebody waits for waited for, in a sentence; `None` if there is none.
+    pub headline: Option<String>,
+    /// Whose it is, the job's name; `None` if it had not ended, so that what it waited for is not counted.
+    slowest: Option<String>,
     /// The job that others waited for longest, in a sentence, and the knob that decided it; `None` if nobody waited for
     /// another for a fifth of its time.
     pub culprit: Option<String>,
     /// The same for a reader who wants to act: without the knob, if another value of it changes little.
     pub to_act: Option<String>,
-    /// Whether the journal had more than half of a story's time.
+    /// Whether the journal had more than half of the time of a process's slowest I/O.
     pub for_journal: bool,
     /// Who waited longest for it.
     victim: Option<String>,
@@ -118,6 +124,8 @@ impl Explanation {
         let blame = Rows::of(teller.blame(), names, &teller.asked().by);
         let culprit = blame.culprit(run.plan);
         let ios = teller.blame().totals().map(|(_, total)| total.ios).sum();
+        let (headline, slowest) = slowest(teller, names, &run).unzip();
+        let slowest = slowest.flatten();
         let mut notes = run.notes;
         notes.extend(nothing_found(teller, ios));
         Explanation {
@@ -129,13 +137,29 @@ impl Explanation {
             ios,
             matched: teller.matched(),
             stories: teller.stories().iter().map(|story| IoStory::of(story, names)).collect(),
-            for_journal: teller.stories().iter().any(|story| story.journal.waited * 2 > story.latency()),
+            for_journal: teller.slowest_of_each().any(|story| story.journal.waited * 2 > story.latency()),
             victim: culprit.as_ref().map(|culprit| culprit.who.clone()),
             to_act: culprit.as_ref().map(|culprit| culprit.sentence.clone()),
             culprit: culprit.map(|culprit| culprit.sentence),
+            headline,
+            slowest,
             blame,
             notes,
         }
+    }
+
+    /// The answer in a few sentences: what the slowest I/O waited for, what helps most of what was tried, and for whom
+    /// others waited.
+    pub fn answer(&self, remedies: Option<&Remedies>) -> Vec<String> {
+        let mut answer: Vec<String> = self.headline.iter().cloned().collect();
+        answer.extend(remedies.map(Remedies::best));
+        answer.extend(self.culprit.clone());
+        if let (None, Some(who)) = (&self.culprit, &self.slowest) {
+            let nobody = "No job waited for another for a fifth of its time.";
+            answer.extend((self.blame.totals.len() > 1).then(|| nobody.to_owned()));
+            answer.extend(self.blame.most_of(who));
+        }
+        answer
     }
 
     /// Simulates this trial of the stage once more, and explains it.
@@ -186,6 +210,38 @@ impl Explanation {
         let alone = std::slice::from_ref(contender);
         notes_on(alone).chain(stage.notes()).chain(unthrottled(alone, scene.wbt_lat_usec)).collect()
     }
+}
+
+/// The slowest I/O in brief, and its job if it has ended: of jobs that somebody waits for, before bulk and background
+/// ones. What a process waited for the cap of its own group is as it was asked for, and counts only if there is nothing
+/// else.
+fn slowest(teller: &Storyteller, names: &Names, run: &ExplainedRun<'_>) -> Option<(String, Option<String>)> {
+    let roles = run.plan.map(|plan| (plan, plan.members_by_row()));
+    let awaited = |by: SubmitterId| {
+        let Some((plan, rows)) = &roles else { return 2 };
+        let row = rows.iter().find(|members| members.iter().any(|&job| plan.jobs[job].submitter == by));
+        match row.map_or(Role::Background, |members| Role::of(plan, members).0) {
+            Role::Latency => 2,
+            Role::Bulk => 1,
+            Role::Background => 0,
+        }
+    };
+    let rank = |story: &&Story| {
+        let capped = |piece: &&Piece| matches!(piece.part, Part::Max(group) if names.is_within(story.begun.by, group));
+        let capped = story.pieces.iter().filter(capped).fold(Span::ZERO, |sum, piece| sum + piece.length());
+        let is_as_asked = capped.as_ns() * 2 > story.latency().as_ns();
+        (awaited(story.begun.by), !is_as_asked, story.latency().saturating_sub(capped))
+    };
+    let ended = teller.slowest_of_each().max_by_key(rank);
+    let lasts = |begun_at: Instant| (Instant::ZERO + run.elapsed).since(begun_at);
+    let open = teller.unfinished().max_by_key(|(begun, begun_at)| (awaited(begun.by), true, lasts(*begun_at)));
+    let open = open.filter(|(begun, at)| {
+        let longest = teller.slowest_of_each().find(|story| story.begun.by == begun.by);
+        longest.is_none_or(|story| story.latency() < lasts(*at))
+            && ended.is_none_or(|story| rank(&story) < (awaited(begun.by), true, lasts(*at)))
+    });
+    let of_open = open.map(|(begun, at)| (brief_of_unfinished(begun, lasts(at), names), None));
+    of_open.or_else(|| ended.map(|story| (brief(story, names), Some(names.job(story.begun.by)))))
 }
 
 /// Why there is no I/O to show; `None` if there is one.

@@ -9,6 +9,9 @@ use blksched_workloads::Plan;
 
 use crate::error::{Expected, WordError};
 
+/// The flusher; that of one of several disks has the disk's name behind it.
+pub(super) const WRITE_BACK: &str = "write-back";
+
 /// The printed names of processes: the job's, with a number if it has several.
 #[derive(Clone)]
 pub struct Names {
@@ -75,12 +78,12 @@ impl Names {
     /// then in turn the threads that stacked devices send writes on with, and further disks' flushers.
     fn of_the_kernel(&self, submitter: SubmitterId) -> String {
         match submitter.0 as usize - self.processes.len() {
-            0 => "write-back".to_owned(),
+            0 => WRITE_BACK.to_owned(),
             1 => "the journal".to_owned(),
             2 => "a worker of the file system".to_owned(),
             flusher if flusher.is_multiple_of(2) => match self.disks.get(flusher / 2 - 1) {
-                Some(disk) => format!("write-back to {disk}"),
-                None => "write-back".to_owned(),
+                Some(disk) => format!("{WRITE_BACK} to {disk}"),
+                None => WRITE_BACK.to_owned(),
             },
             _ => "a stacked device's write thread".to_owned(),
         }

@@ -3,7 +3,7 @@
 use blksched::reasons::HeldBack;
 use blksched::{Dir, Op, Span, SubmitterId};
 use blksched_measure::Quantity;
-use blksched_simulate::story::{Batched, ForJournal, Leg, Part, Rule, Story, Whose};
+use blksched_simulate::story::{Batched, Begun, ForJournal, Leg, Part, Rule, Story, Whose};
 
 use super::names::Names;
 
@@ -64,6 +64,67 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     text
 }
 
+/// `a read of 4096B`, `an fsync`.
+fn kind(begun: &Begun) -> String {
+    let size = Quantity::Bytes.show((begun.sectors * 512) as f64);
+    match begun.op {
+        Op::Read => format!("a read of {size}"),
+        Op::Write | Op::WriteZeroes => format!("a write of {size}"),
+        Op::Discard => format!("a trim of {size}"),
+        Op::Flush => "an fsync".to_owned(),
+    }
+}
+
+/// Of an I/O that had not ended when the run did, so long after its begin.
+pub(super) fn brief_of_unfinished(begun: &Begun, after: Span, names: &Names) -> String {
+    let (whose, what, after) = (names.process(begun.by), kind(begun), time(after));
+    let said = format!("{whose}'s slowest I/O, {what}, had not ended {after} after it began, when the run was over");
+    said + ": a longer one (--time) tells why."
+}
+
+/// What most of its time went to: `append's slowest I/O, an fsync, took 9.43s, 5.33s of it for the journal's writes`.
+pub(super) fn brief(story: &Story, names: &Names) -> String {
+    let ForJournal { waited, until_deadline, behind, .. } = story.journal;
+    let what = kind(&story.begun);
+    let (latency, shares) = (story.latency(), shares(story));
+    let said = format!("{}'s slowest I/O, {what}, took {}", names.process(story.begun.by), time(latency));
+    let is_served = |share: &&TimeShare| share.part.is_service() && share.part != Part::Flush;
+    let served = shares.iter().filter(is_served).fold(Span::ZERO, |sum, share| sum + share.time);
+    let longest = shares.iter().filter(|share| !is_served(share)).max_by_key(|share| share.time);
+    let (longest, above_all) = match longest.filter(|longest| longest.time > served) {
+        Some(flush) if flush.part == Part::Flush => (flush.time, "the flush of the drive's cache".to_owned()),
+        Some(wait) => (wait.time, phrase(wait, story.begun.by, names)),
+        None => (served, "its own service in the disk".to_owned()),
+    };
+    let is_all = longest.as_ns() * 100 >= latency.as_ns() * 99;
+    let above_all = match above_all.contains(&time(longest)) {
+        true => format!("above all, {above_all}"),
+        false if is_all => format!("all of it {above_all}"),
+        false => format!("above all, {above_all} took {}", time(longest)),
+    };
+    if waited.is_zero() || waited.as_ns() * 2 < latency.as_ns() {
+        return format!("{said}{} {above_all}.", if above_all.starts_with("all ") { "," } else { ";" });
+    }
+    let stood = stood(waited, until_deadline, behind, names);
+    let rest = if stood.is_empty() { format!("; {above_all}") } else { stood };
+    let all = waited.as_ns() * 100 >= latency.as_ns() * 99;
+    let of_it = if all { "all".to_owned() } else { time(waited) };
+    format!("{said}, {of_it} of it for the journal's writes{rest}.")
+}
+
+/// Behind whom the journal's writes stood until their deadline, if that was most of the wait for them.
+fn stood(waited: Span, until_deadline: Span, behind: Option<Whose>, names: &Names) -> String {
+    if until_deadline.as_ns() * 2 <= waited.as_ns() {
+        return String::new();
+    }
+    let behind = match behind {
+        Some(whose @ Whose::Process(_)) => format!("{}'s", names.whose(whose)),
+        _ => "others'".to_owned(),
+    };
+    let stood = time(until_deadline);
+    format!(", which stood behind {behind} in the scheduler for {stood}, until their own deadline")
+}
+
 /// In how many trips to the disk a call waited that needed the journal, and what of it was for the journal, if that is
 /// a tenth.
 fn for_the_journal(story: &Story, all: Span, names: &Names) -> String {
@@ -76,18 +137,8 @@ fn for_the_journal(story: &Story, all: Span, names: &Names) -> String {
     if waited > all {
         return trips;
     }
-    let said = format!("{trips}, {} of it for the journal's writes", time(waited));
-    match until_deadline.as_ns() * 2 > waited.as_ns() {
-        true => {
-            let behind = match behind {
-                Some(whose @ Whose::Process(_)) => format!("{}'s", names.whose(whose)),
-                _ => "others'".to_owned(),
-            };
-            let stood = time(until_deadline);
-            format!("{said}, which stood behind {behind} in the scheduler for {stood}, until their own deadline")
-        }
-        false => said,
-    }
+    let stood = stood(waited, until_deadline, behind, names);
+    format!("{trips}, {} of it for the journal's writes{stood}", time(waited))
 }
 
 fn shares(story: &Story) -> Vec<TimeShare> {

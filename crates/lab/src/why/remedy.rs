@@ -14,6 +14,7 @@ use blksched_workloads::{JobPlan, Plan};
 
 use super::blame::{OWN_GROUP, Rows};
 use super::capped::Capped;
+use super::lever::SAME;
 use crate::error::Error;
 use crate::files::Files;
 use crate::scene::{Contender, Scene, Stage};
@@ -55,8 +56,8 @@ pub struct Remedies {
     pub who: String,
     /// The run as it was, and then what was tried, the best first.
     pub tried: Vec<Remedy>,
-    /// Whether a log on another disk was tried, or the log is on one.
-    is_log_apart: bool,
+    /// What may help and was not tried, and how to try it: a log on another disk.
+    pub untried: Option<String>,
 }
 
 impl Remedies {
@@ -79,8 +80,11 @@ impl Remedies {
         let Some(who) = before.who_waits(&trial.plan, blame) else { return Ok(None) };
         let as_it_was = before.remedy(&trial.plan, &who, String::new());
         let mut tried = Vec::new();
-        let apart = log_apart(scene, contender, trial, files);
-        let is_log_apart = apart.is_some() || trial.plan.fs.options.log_disk.is_some();
+        let (apart, untried) = match log_apart(stage, scene, contender, trial, files) {
+            Some(LogApart::Run(what, other)) => (Some((what, *other)), None),
+            Some(LogApart::Untried(how)) => (None, Some(how)),
+            None => (None, None),
+        };
         for (what, other) in others(stage, scene, contender, trial, &who).into_iter().chain(apart) {
             let plan = other.plan.clone();
             tried.push(Measured::of(&other)?.remedy(&plan, &who, what));
@@ -88,7 +92,40 @@ impl Remedies {
         tried.retain(|remedy| remedy.syncs > 0);
         tried.sort_by(|a, b| a.each.total_cmp(&b.each));
         tried.insert(0, as_it_was);
-        Ok(Some(Remedies { who, tried, is_log_apart }))
+        Ok(Some(Remedies { who, tried, untried }))
+    }
+
+    /// What helps most, in a sentence.
+    pub fn best(&self) -> String {
+        let Remedies { who, tried, .. } = self;
+        let Some((as_it_was, others)) = tried.split_first() else { return String::new() };
+        let of = match others {
+            [] => return format!("Nothing could be tried for {who}'s syncs."),
+            [_] => "One change was".to_owned(),
+            all => format!("{} changes were", all.len()),
+        };
+        let tried = format!("{of} tried for {who}'s syncs, each in a run of its own");
+        let Some(best) = others.first().filter(|best| best.each < (1.0 - SAME) * as_it_was.each) else {
+            return format!("{tried}: none makes them shorter by 5 % on average.");
+        };
+        let figures = [
+            ("the mean sync", best.mean, as_it_was.mean),
+            ("the mean write", best.mean_write, as_it_was.mean_write),
+            ("the longest sync or write", best.longest, as_it_was.longest),
+        ];
+        let show = |ns| Quantity::Time.show(ns);
+        // Writes that take no time beside a sync are no price.
+        let differs = |then: f64, now: f64| (then - now).abs() > SAME * now && then.max(now) > 0.01 * as_it_was.mean;
+        let mut said = String::new();
+        for (name, then, now) in figures.into_iter().filter(|(_, then, now)| differs(*then, *now)) {
+            let and = match (said.is_empty(), then > now) {
+                (true, _) => "",
+                (false, true) => ", but ",
+                (false, false) => ", ",
+            };
+            said += &format!("{and}{name} {}, not {}", show(then), show(now));
+        }
+        format!("{tried}; this helps most: {}: {said}.", best.what)
     }
 
     /// The same as a table.
@@ -109,8 +146,8 @@ impl Remedies {
             let times = [remedy.mean, remedy.p99, remedy.mean_write, remedy.longest].map(Cell::from);
             table.row([what.into()].into_iter().chain(times).chain([remedy.syncs.into()]));
         }
-        let apart = "; not tried: its log on another disk (--fs ext4:journal_dev=sdb --disk sda=…,sdb=…)";
-        table.note(format!("one seed each; `compare` says how sure{}", if self.is_log_apart { "" } else { apart }));
+        let untried = self.untried.as_ref().map_or_else(String::new, |how| format!("; not tried: {how}"));
+        table.note(format!("one seed each; `compare` says how sure{untried}"));
         table
     }
 }
@@ -245,21 +282,48 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
     others
 }
 
-/// The log on a second disk of the same model (`journal_dev=`, `logdev=`). `None` if it is on one already, there is
-/// none, the run has several disks, or the job file says how its file system is made.
-fn log_apart(scene: &Scene, contender: &Contender, trial: &Trial, files: &dyn Files) -> Option<(String, Trial)> {
+/// A log on a disk of its own.
+enum LogApart {
+    /// What was changed, and the run.
+    Run(String, Box<Trial>),
+    /// It may help, and a user can try it so.
+    Untried(String),
+}
+
+/// The log on a second disk of the same model (`journal_dev=`, `logdev=`). `None` if it is on one already, or there is
+/// none. If the run has several disks or the job file says how its file system is made, only how to try it.
+fn log_apart(
+    stage: &Stage,
+    scene: &Scene,
+    contender: &Contender,
+    trial: &Trial,
+    files: &dyn Files,
+) -> Option<LogApart> {
     let (fs, plan) = (trial.plan.fs, &trial.plan);
     let has_log = fs == FsKind::Xfs || fs.options.has_journal;
-    if !has_log || fs.options.log_disk.is_some() || !plan.disks.is_empty() || plan.member.is_some() {
+    if !has_log || fs.options.log_disk.is_some() {
         return None;
     }
     let option = if fs == FsKind::Xfs { "logdev" } else { "journal_dev" };
     let and = if fs.said().is_empty() { ':' } else { ',' };
-    let fs = FsMount::named(&format!("{fs}{and}{option}=sdb")).ok()?;
-    let disk = format!("sda={0},sdb={0}", scene.disk);
-    let scene = Scene { disk, fs: Some(fs), ..scene.clone() };
-    let stage = Stage::load(&scene, files).ok()?.under(&[], &scene, &Catalogue::builtin()).ok()?;
-    Some((format!("its log on another such disk ({option}=)"), stage.trial(&scene, contender, trial.limit)))
+    let on = |disk: &str| format!("{fs}{and}{option}={disk}");
+    let untried = |how: String| Some(LogApart::Untried(format!("its log on another disk ({how})")));
+    if !plan.disks.is_empty() || plan.member.is_some() {
+        return untried(format!("{}, another of the run's", on("DISK")));
+    }
+    if stage.workload.file.as_ref().is_some_and(|file| file.file_system().is_some()) {
+        return untried(format!("fs={} in the job file, and --disk sda=…,sdb=…", on("sdb")));
+    }
+    let apart = || {
+        let fs = FsMount::named(&on("sdb")).ok()?;
+        let scene = Scene { disk: format!("sda={0},sdb={0}", scene.disk), fs: Some(fs), ..scene.clone() };
+        let stage = Stage::load(&scene, files).ok()?.under(&[], &scene, &Catalogue::builtin()).ok()?;
+        Some(stage.trial(&scene, contender, trial.limit))
+    };
+    match apart() {
+        Some(trial) => Some(LogApart::Run(format!("its log on another such disk ({option}=)"), Box::new(trial))),
+        None => untried(format!("--fs {} --disk sda=…,sdb=…", on("sdb"))),
+    }
 }
 
 /// Groups that have a cap: more of it, none, and a kernel under which metadata pass it.

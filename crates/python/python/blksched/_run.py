@@ -120,6 +120,11 @@ class Explanation(_Rendered):
         return self._inner.blame
 
     @property
+    def answer(self) -> list[str]:
+        """The answer, a sentence each: what the slowest I/O waited for, and for whom others waited."""
+        return self._inner.answer
+
+    @property
     def culprit(self) -> str | None:
         """The job that others waited for longest, in a sentence; None if nobody waited for another."""
         return self._inner.culprit

@@ -31,7 +31,8 @@ pub struct ForJournal {
     pub trips: u32,
 }
 
-/// The place of the flusher's transfers among those that a call may wait for.
+/// The places of its own transfers and of the flusher's among those that a call may wait for.
+const OWN: usize = 0;
 const FLUSHERS: usize = 1;
 
 /// Transfers that a current call may have waited for, in the order of their ends.
@@ -71,9 +72,9 @@ impl Transfers {
         self.kept = self.by.values().map(Vec::len).sum();
     }
 
-    /// The pieces of a call: going back from its end, the last transfer completed by then; the rest is the host's
-    /// memory. And what of it was for the journal. A read waits for its own transfers alone, other calls for the
-    /// flusher's and for everybody's metadata as well.
+    /// The pieces of a call: going back from its end, the last transfer completed by then, but of another's only what
+    /// was after the last of its own; the rest is the host's memory. And what of it was for the journal. A read waits
+    /// for its own transfers alone, other calls for the flusher's and for everybody's metadata as well.
     pub(super) fn pieces(
         &self,
         of: (SubmitterId, Op),
@@ -93,9 +94,12 @@ impl Transfers {
             // Of two that end together, its own.
             let ended = may_wait_for.iter().enumerate().rev();
             let ended = ended.filter_map(|(whose, landed)| Some((whose, last(landed, now)?)));
-            let last = ended.max_by_key(|(_, transfer)| end(transfer));
-            let Some((whose, transfer)) = last.filter(|(_, transfer)| end(transfer) > from) else { break };
+            let latest = ended.max_by_key(|(_, transfer)| end(transfer));
+            let Some((whose, transfer)) = latest.filter(|(_, transfer)| end(transfer) > from) else { break };
             push(&mut backward, memory(end(transfer), now));
+            // Until its own transfer ended it waited for that, whatever others had under way beside it.
+            let own = last(of(by), end(transfer)).filter(|_| whose != OWN).map(end);
+            let from = own.map_or(from, |own| own.max(from));
             // Of the flusher's in a row, the last is what it waited for; the disk was busy with the others.
             let is_other = whose == FLUSHERS && after == Some(FLUSHERS);
             journal.trips += u32::from(!is_other);
@@ -221,6 +225,22 @@ mod tests {
         transfers.landed(other, landed(vec![piece(5, 75, capped)], false));
         let (pieces, _) = transfers.pieces((own, Op::Flush), flusher, (Instant::from_ns(10), Instant::from_ns(80)));
         assert_eq!(pieces, [piece(10, 60, capped), piece(60, 70, Part::Transfer), piece(70, 80, Part::Memory)]);
+    }
+
+    #[test]
+    fn while_its_own_data_are_under_way_it_does_not_wait_for_anothers_log() {
+        let (own, flusher, journal) = (SubmitterId(1), SubmitterId(9), SubmitterId(10));
+        let mut transfers = Transfers::default();
+        let capped = Part::Max(blksched::GroupId(1));
+        let landed = |pieces, is_metadata| Landed { pieces, expired: false, is_metadata };
+        transfers.landed(journal, landed(vec![piece(20, 30, Part::Transfer)], true));
+        transfers.landed(own, landed(vec![piece(5, 60, capped), piece(60, 70, Part::Transfer)], false));
+        transfers.landed(journal, landed(vec![piece(62, 70, Part::Free), piece(70, 75, Part::Flush)], true));
+        let span = (Instant::from_ns(5), Instant::from_ns(80));
+        let (pieces, of_journal) = transfers.pieces((own, Op::Flush), flusher, span);
+        let after = [piece(70, 75, Part::Flush), piece(75, 80, Part::Memory)];
+        assert_eq!(pieces, [&[piece(5, 60, capped), piece(60, 70, Part::Transfer)], &after[..]].concat()[..]);
+        assert_eq!((of_journal.waited.as_ns(), of_journal.trips), (5, 2));
     }
 
     #[test]

@@ -162,6 +162,8 @@ pub struct Storyteller {
     /// How long each submitter's calls waited until a write of the journal's had reached its deadline.
     deadlines: BTreeMap<SubmitterId, Span>,
     stories: Vec<Story>,
+    /// Of each process the slowest that is as asked for.
+    slowest_of: BTreeMap<SubmitterId, Story>,
     matched: u64,
     next_forget: usize,
     /// The last story, if each is taken as it comes.
@@ -188,6 +190,7 @@ impl Storyteller {
             blame: Blame::default(),
             deadlines: BTreeMap::new(),
             stories: Vec::new(),
+            slowest_of: BTreeMap::new(),
             matched: 0,
             next_forget: FIRST_LOOK,
             latest: None,
@@ -218,6 +221,18 @@ impl Storyteller {
     /// The stories asked for, the slowest first.
     pub fn stories(&self) -> &[Story] {
         &self.stories
+    }
+
+    /// The slowest story of each process, as far as it is as asked for, however many were.
+    pub fn slowest_of_each(&self) -> impl Iterator<Item = &Story> {
+        self.slowest_of.values()
+    }
+
+    /// What has begun and not ended, of the processes asked for, and when it began.
+    pub fn unfinished(&self) -> impl Iterator<Item = (&Begun, Instant)> {
+        let own = self.open.iter().flatten().filter(|io| io.begun.kind != IoRoute::Transfer);
+        let own = own.filter(|io| self.asked.by.is_empty() || self.asked.by.contains(&io.begun.by));
+        own.map(|io| (&io.begun, io.begun_at))
     }
 
     /// Which stories are wanted.
@@ -498,6 +513,10 @@ impl Storyteller {
             return;
         }
         self.matched += 1;
+        let slowest = self.slowest_of.get(&story.begun.by);
+        if slowest.is_none_or(|slowest| slowest.latency() < story.latency()) {
+            self.slowest_of.insert(story.begun.by, story.clone());
+        }
         let place = self.stories.partition_point(|kept| kept.latency() >= story.latency());
         if place < self.asked.slowest {
             self.stories.insert(place, story);
