@@ -193,7 +193,7 @@ impl<'t> FileWord<'t> {
             return Ok(None);
         }
         let number = self.text.parse().ok().filter(|&number: &u64| number > 0);
-        number.map(Some).ok_or_else(|| self.refused("a number above 0, or max", &["max"]))
+        number.map(Some).ok_or_else(|| self.refused("a number above 0, without a unit, or max", &["max"]))
     }
 
     /// `95.5`, in millionths of the whole.
@@ -399,7 +399,7 @@ mod tests {
                 "8:0 rpbs=1",
                 "io.max: column 5: `rpbs`: expected rbps, wbps, riops or wiops; did you mean `rbps`?",
             ),
-            ("io.max", "rbps=fast", "io.max: column 6: `fast`: expected a number above 0, or max"),
+            ("io.max", "rbps=fast", "io.max: column 6: `fast`: expected a number above 0, without a unit, or max"),
             ("io.max", "rbps", "io.max: column 1: `rbps`: expected KEY=VALUE"),
             ("io.max", "8:0", "io.max: column 4: ``: expected KEY=VALUE"),
             ("io.latency", "tarot=1", "io.latency: column 7: `tarot`: expected target=MICROSECONDS"),

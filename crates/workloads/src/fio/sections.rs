@@ -178,6 +178,19 @@ fn substitution<'a>(option: &OptionEntry, value: &Word<'a>, host: &Host) -> Resu
     })
 }
 
+/// The place of a word within a value that stands in the text as it is; that of the value if it does not, or has
+/// several.
+fn place_within(value: &Word<'_>, word: &str) -> TextPlace {
+    let mut place = value.place.clone();
+    let mut found = value.text.match_indices(word).map(|(at, _)| at);
+    if let (false, Some(at), None, true) =
+        (word.is_empty(), found.next(), found.next(), place.range.len() == value.text.len())
+    {
+        place.range = place.range.start + at..place.range.start + at + word.len();
+    }
+    place
+}
+
 fn unreadable(option: &OptionEntry, key: &Word<'_>, value: Option<&Word<'_>>, error: ValueError) -> Problem {
     let expected = format!("expected {}", error.expected);
     match value.filter(|value| !value.text.is_empty()) {
@@ -185,7 +198,11 @@ fn unreadable(option: &OptionEntry, key: &Word<'_>, value: Option<&Word<'_>>, er
         Some(value) => {
             let title = format!("`{}` is not a value for `{}`", value.text, option.name);
             let why = (option.name == "ioengine").then(|| options::why_no_engine(value.text)).flatten();
-            let problem = Problem::new(value.place.clone(), title, expected).did_you_mean(error.nearest);
+            let (place, title) = match error.part {
+                Some((word, title)) => (place_within(value, &word), title),
+                None => (value.place.clone(), title),
+            };
+            let problem = Problem::new(place, title, expected).did_you_mean(error.nearest);
             if value.text.contains('$') {
                 let help = format!("a shell would replace `{}`: write what stands for it", value.text);
                 return Problem { nearest: None, ..problem }.help(help);

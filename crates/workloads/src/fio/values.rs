@@ -10,14 +10,16 @@ use blksched_text::nearest;
 use super::expression;
 
 /// Why a value cannot be parsed: what was expected, and the nearest word if it was a word.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ValueError {
     pub expected: String,
     pub nearest: Option<&'static str>,
+    /// The word of a longer value that is wrong, and what is wrong with it.
+    pub part: Option<(String, String)>,
 }
 
 pub(crate) fn expected<T>(what: impl Into<String>) -> Result<T, ValueError> {
-    Err(ValueError { expected: what.into(), nearest: None })
+    Err(ValueError { expected: what.into(), ..ValueError::default() })
 }
 
 /// A length given in bytes or as a share of the file it applies to.
@@ -230,6 +232,7 @@ pub(crate) fn word(text: &str, words: &'static [&'static str]) -> Result<&'stati
         expected: format!("one of {}", words.join(", ")),
         // Long texts are not misspelt words, and comparing them would take long.
         nearest: nearest(&text.to_ascii_lowercase(), words.iter().copied().filter(|_| text.len() <= 64)),
+        part: None,
     })
 }
 

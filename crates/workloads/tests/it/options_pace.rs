@@ -320,3 +320,19 @@ fn option_latency_percentile_lets_some_be_late() {
 fn option_latency_run_goes_on_at_that_depth() {
     assert_eq!(profiled("latency_target=900us latency_window=10ms latency_run=1"), (1, 200));
 }
+
+#[test]
+fn a_wrong_word_within_a_long_value_is_the_one_that_is_shown() {
+    let said = |line: &str| format!("[a]\ndirect=1\nsize=4k\ncgroup=x\n; blksched: {line}\n");
+    for (wrong, column, why) in [
+        ("cgroup_files=io.max: wbps=2M", 39, "`2M` cannot be written to io.max"),
+        ("cgroup_files=io.max: wbps=2M", 39, "expected a number above 0, without a unit, or max"),
+        ("cgroup_files=io.weight: 9, iomax: wbps=2", 40, "there is no file `iomax` of a group's I/O"),
+        ("fs=xfs:commit=5", 20, "unknown option `commit` of xfs (ext4 has it)"),
+        ("fs=ext4:data=jornal", 21, "did you mean `journal`?"),
+        ("fs=ext4,commit=5", 16, "as in `ext4:commit=5`"),
+    ] {
+        let error = JobFile::parse(&said(wrong), "a.fio").expect_err(wrong).to_string();
+        assert!(error.contains(why) && error.contains(&format!("a.fio:5:{column}\n")), "{wrong}: {error}");
+    }
+}

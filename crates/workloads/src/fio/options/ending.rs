@@ -1,7 +1,7 @@
 //! Options about when results begin to count, which processes a job's end ends, errors, and the group that shares are
 //! by.
 
-use blksched::cgroup::files;
+use blksched::cgroup::files::{self, FileError};
 
 use super::{Category, OptionEntry, OptionKind, supported_entry};
 use crate::cpus::CpuSet;
@@ -49,7 +49,8 @@ fn read_ignored(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     Ok(())
 }
 
-/// Parses `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. The last value given for a file applies.
+/// Parses `io.max: rbps=1048576 wiops=100, web/io.latency: target=10000`. What holds if a file is written
+/// to several times is decided where the groups are made.
 fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
     for written in files_of(text) {
         let file = group_file(&written, GroupFileWrite::Always)?;
@@ -60,12 +61,20 @@ fn read_files(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
             settings.ending.cgroup.files.push(file);
             continue;
         }
-        if let Err(error) = files::parse(&file.file, &file.text) {
-            return expected(error.to_string());
-        }
+        files::parse(&file.file, &file.text).map_err(wrong_file)?;
         settings.ending.cgroup.files.push(file);
     }
     Ok(())
+}
+
+fn wrong_file(wrong: FileError) -> ValueError {
+    let FileError { file, word, expected, nearest, .. } = wrong;
+    let title = match file.as_str() {
+        "cgroup" => format!("there is no file `{word}` of a group's I/O"),
+        file if word.is_empty() => format!("what is written to {file} ends too early"),
+        file => format!("`{word}` cannot be written to {file}"),
+    };
+    ValueError { expected, nearest, part: Some((word, title)) }
 }
 
 /// What is written to each file: the parts between commas, where `cpuset.cpus: 0-3,6` is one.
@@ -92,9 +101,7 @@ fn read_asked_files(settings: &mut Settings, text: &str) -> Result<(), ValueErro
         let Some(text) = in_figures(&file.text, |_, percent| Some(percent)) else {
             return expected(format!("a percentage from 1 to {MOST_PERCENT}, as in io.max: wbps=25%"));
         };
-        if let Err(error) = files::parse(&file.file, &text) {
-            return expected(error.to_string());
-        }
+        files::parse(&file.file, &text).map_err(wrong_file)?;
         settings.ending.cgroup.files.push(file);
     }
     Ok(())

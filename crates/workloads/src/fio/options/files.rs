@@ -77,14 +77,19 @@ fn set_fallocate(settings: &mut Settings, word: &str) -> Result<(), &'static str
 }
 
 fn read_fs(settings: &mut Settings, text: &str) -> Result<(), ValueError> {
-    // It is the end of a sentence that has "expected" already.
-    let expected = |why: &str| match why.split_once(": expected ") {
-        Some((_, expected)) => expected.to_owned(),
-        None => format!("another one ({why})"),
-    };
-    let wrong = |wrong: WrongMount| ValueError { expected: expected(&wrong.why), nearest: wrong.nearest };
-    settings.rare.fs = Some(FsMount::named(text).map_err(wrong)?);
+    settings.rare.fs = Some(FsMount::named(text).map_err(wrong_mount)?);
     Ok(())
+}
+
+fn wrong_mount(wrong: WrongMount) -> ValueError {
+    let WrongMount { why, nearest } = wrong;
+    let Some((title, expected)) = why.split_once(": expected ") else {
+        // It is the end of a sentence that has "expected" already.
+        return ValueError { expected: format!("another one ({why})"), nearest, part: None };
+    };
+    let word = title.split('`').nth(1).unwrap_or(title);
+    let title = if title.contains('`') { title.to_owned() } else { format!("`{title}` is not understood") };
+    ValueError { expected: expected.to_owned(), nearest, part: Some((word.to_owned(), title)) }
 }
 
 pub(super) const OPTIONS: &[OptionEntry] = &[

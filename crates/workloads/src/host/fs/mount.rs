@@ -219,7 +219,7 @@ impl FsMount {
     /// That it, or an option, is not modelled, or not known, and what was expected.
     pub fn named(text: &str) -> Result<FsMount, WrongMount> {
         let (word, options) = text.split_once(':').unwrap_or((text, ""));
-        let mut mount = FsMount::from(FsKind::named(word.trim())?);
+        let mut mount = FsMount::from(FsKind::named(word.trim()).map_err(|wrong| with_colon(wrong, word))?);
         for option in options.split(',').map(str::trim).filter(|option| !option.is_empty()) {
             mount.set(option)?;
         }
@@ -303,12 +303,7 @@ impl FsMount {
                     if value.is_some() { format!("`{name}` without a value") } else { format!("{name}=…") };
                 return wrong(format!("`{option}`: expected {expected}"));
             }
-            _ => {
-                let why = format!("unknown option `{name}` of {}: expected {}", self.kind, own.join(", "));
-                // Long texts are not misspelt words.
-                let known = own.iter().chain(&NOT_MODELLED).copied().filter(|_| name.len() <= 64);
-                return Err(WrongMount { why, nearest: nearest(name, known) });
-            }
+            _ => return Err(unknown(self.kind, own, name)),
         }
         Ok(())
     }
@@ -416,6 +411,27 @@ fn batch(name: &str, value: &str) -> Result<Span, WrongMount> {
         Ok(us @ 0..=1_000_000) => Ok(Span::from_us(us)),
         _ => wrong(format!("{name}={value}: expected whole microseconds, 0 to 1000000")),
     }
+}
+
+/// That an option is not one of the file system's, which are `own`.
+fn unknown(kind: FsKind, own: &[&'static str], name: &str) -> WrongMount {
+    let other = match kind {
+        FsKind::Xfs if OF_EXT4.contains(&name) => " (ext4 has it)",
+        FsKind::Ext4 if OF_XFS.contains(&name) => " (xfs has it)",
+        _ => "",
+    };
+    let why = format!("unknown option `{name}` of {kind}{other}: expected {}", own.join(", "));
+    // Long texts are not misspelt words.
+    let known = own.iter().chain(&NOT_MODELLED).copied().filter(|_| name.len() <= 64);
+    WrongMount { why, nearest: nearest(name, known) }
+}
+
+/// What is wrong with a word that names a file system and, without a colon, its options.
+fn with_colon(wrong: WrongMount, word: &str) -> WrongMount {
+    let found = word.trim().split_once([',', ' ']).filter(|(name, _)| FsKind::named(name).is_ok());
+    let Some((name, options)) = found else { return wrong };
+    let why = format!("`{}`: expected a colon before options, as in `{name}:{}`", word.trim(), options.trim());
+    WrongMount { why, nearest: None }
 }
 
 /// A day is longer than any run.
@@ -535,6 +551,8 @@ mod tests {
             ("none:commit=5", "none is no file system", None),
             ("btrfs:ssd", "not modelled", None),
             ("exft4", "unknown file system `exft4`", Some("ext4")),
+            ("xfs:commit=5", "unknown option `commit` of xfs (ext4 has it): expected logbsize", None),
+            ("ext4, commit=5", "expected a colon before options, as in `ext4:commit=5`", None),
         ];
         for (text, why, nearest) in all {
             let wrong = FsMount::named(text).unwrap_err();
