@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use blksched_lab::runs::measured::Measured;
-use blksched_measure::{Cell, Column, Quantity, Table};
+use blksched_lab::runs::measured::{JobMeasure, Measured};
+use blksched_measure::{Cell, Column, Quantity, Table, Work};
 use blksched_workloads::host::WaitsFor;
 
 use super::lines::below_a_line;
@@ -59,12 +59,25 @@ pub(super) fn syncs(measured: &[Arc<Measured>]) -> Option<Table> {
         let cells = shown.iter().map(|&nth| Cell::from(&syncs[nth].1));
         table.row([elevator.label().into()].into_iter().chain(cells).chain([whole.into()]));
     }
-    table.note(
-        "what an fsync or fdatasync waited for, a mean over all calls: its data; a log write that is not its own, \
+    table.note(format!(
+        "what an fsync or fdatasync waited for, a mean over all calls{}: its data; a log write that is not its own, \
          because it needs a block of it or its own comes after; its log write; its commit block and the flushes around \
          it; another flush of the drive's cache",
-    );
+        whose(measured)
+    ));
     Some(table)
+}
+
+/// Whose calls are in the means, if several jobs sync: one's may be a thousand times as long as another's.
+fn whose(measured: &[Arc<Measured>]) -> String {
+    let syncs = |job: &&JobMeasure| job.work(Work::Sync).is_some();
+    let all = measured.iter().map(|one| one.jobs.iter().filter(syncs).map(JobMeasure::label).collect::<Vec<_>>());
+    match all.max_by_key(Vec::len) {
+        Some(names) if names.len() > 1 => {
+            format!(" of {} together (`explain --process NAME` tells one job's)", names.join(", "))
+        }
+        _ => String::new(),
+    }
 }
 
 /// The column of a part of an fsync.

@@ -438,3 +438,19 @@ fn on_xfs_the_log_that_another_process_wrote_is_waited_for_and_not_memory() {
     assert!(text.contains("with that of the journal's writes, took"), "{text}");
     assert!(!text.contains("the host's memory kept it"), "{text}");
 }
+
+#[test]
+fn a_mean_fsync_of_several_jobs_says_whose_it_is() {
+    let log = |name: &str| format!("[{name}]\nrw=write\nbs=4k\nsize=1m\nfsync=1\n");
+    let text = |jobs: &str| {
+        let jobs = job_file("whose-fsyncs.fio", jobs);
+        let words = ["compare", &jobs, "--elevators", "none,mq-deadline", "--seeds", "1", "--time", "1s", "--details"];
+        done(&words).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let two = text(&(log("db") + &log("mail")));
+    assert!(
+        two.contains("a mean over all calls of db, mail together (`explain --process NAME` tells one job's)"),
+        "{two}"
+    );
+    assert!(text(&log("db")).contains("a mean over all calls: its data; "));
+}
