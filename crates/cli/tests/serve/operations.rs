@@ -6,6 +6,8 @@ use std::os::unix::net::{UnixDatagram, UnixStream};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use blksched_testkit::port::Port;
+
 use crate::kit::{BLKSCHED, Folder, Process, Server, output, slow_disk, status, tried};
 
 fn http(stream: impl Read + Write) -> String {
@@ -77,8 +79,9 @@ fn prometheus_finds_every_figure_at_a_unix_socket_and_at_this_machines_address()
     assert_eq!(of_client("request_duration_seconds_count", "op=\"flush\""), 1.0);
     promtool(page);
     assert!(page.contains(r#"export="b \"x\"""#), "names are escaped");
-    let server = Server::start(&["--export", "m=mem:1M", "--metrics", "127.0.0.1:19559"]);
-    check_format(http(TcpStream::connect("127.0.0.1:19559").unwrap()).split_once("\r\n\r\n").unwrap().1);
+    let port = Port::reserve();
+    let server = Server::start(&["--export", "m=mem:1M", "--metrics", &port.address().to_string()]);
+    check_format(http(TcpStream::connect(port.address()).unwrap()).split_once("\r\n\r\n").unwrap().1);
     drop(server);
     let (ok, text) = tried(&["--export", "m=mem:1M", "--metrics", "0.0.0.0:9559"]);
     assert!(!ok && text.contains("of this machine"), "{text}");

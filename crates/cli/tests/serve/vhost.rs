@@ -112,15 +112,24 @@ fn a_guest_is_told_as_often_as_it_wants_and_a_ring_stops_when_all_is_answered() 
         guest.unseen(0) == 8
     };
     assert!((0..60_000).any(|_| answered()), "{} of 8 are answered", guest.unseen(0));
-    std::thread::sleep(std::time::Duration::from_millis(50));
-    assert_eq!(guest.told(0), 1, "eight answers, and it wanted to hear of the eighth");
+    // Its notification is on its way, too.
+    let told = (0..60_000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        Some(guest.told(0)).filter(|told| *told > 0)
+    });
+    assert_eq!(told, Some(1), "eight answers, and it wanted to hear of the eighth");
     (0..8).for_each(|_| assert!(guest.ended(0).is_some()));
-    // Ten more are in flight when the monitor stops the ring: the stop is answered once they are.
+    // Of ten more some have been taken when the monitor stops the ring: the stop is answered once those are. How many
+    // the server has found by then is its process's luck.
     (0..10).for_each(|slot| guest.begin(0, slot, READ, u64::from(slot) * 999, &[], 512));
-    std::thread::sleep(std::time::Duration::from_millis(30));
+    let first = || {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+        guest.unseen(0) > 0
+    };
+    assert!((0..60_000).any(|_| first()), "the first of ten is answered");
     let base = guest.stop(0);
     assert_eq!(u32::from(guest.unseen(0)), base - 9, "what was taken is answered");
-    assert_eq!(base, 19);
+    assert!((10..=19).contains(&base), "{base}");
 }
 
 /// No place for a status, a head that is elsewhere or too short, a readable part after a writable one.
