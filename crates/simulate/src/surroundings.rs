@@ -188,8 +188,8 @@ impl Surroundings {
             target: self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational)),
             queue_depth: match config.driver.ahead {
                 DispatchAhead::Budget => config.depth,
-                // What the disk was made with: writes to `nr_requests` do not reach it (RECORDED on 6.18: made with 128,
-                // its greatest limit is 8 at step 1 and 31 at step -1, whether 4, or 8 under mq-deadline, were set).
+                // What the disk was made with: writes to `nr_requests` do not reach it (RECORDED on 6.18: made with
+                // 128, the greatest limit is 8 at step 1 and 31 at step -1 with 4, or with 8 under mq-deadline).
                 DispatchAhead::OneMore => tags,
             },
             write_cache: config.limits.volatile_cache,

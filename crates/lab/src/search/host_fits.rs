@@ -5,8 +5,8 @@
 //! **Origin** The ranges are those traced on several hosts: the owner of a completed request ran first in 107 of 496
 //! and in 397 of 402 cases, the kernel's worker in 45 of 2178 and in 1143 of 1504, and 90 of 100 is FIT for another
 //! host (docs/reality.md). Processors of half and of twice the measured one's speed are in use today. BFQ merges the
-//! queues of processes that begin together, as fio's jobs do; other programs, and fio's jobs after it has read an inode,
-//! have a queue each (docs/host.md).
+//! queues of processes that begin together, as fio's jobs do; others, and fio's jobs after it has read an inode, have a
+//! queue each (docs/host.md).
 
 use blksched_disks::Fit;
 use blksched_simulate::{Starts, Trial};

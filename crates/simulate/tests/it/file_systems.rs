@@ -282,9 +282,9 @@ fn shares_of_right_predictions_on_file_systems_are_as_stated_and_only_grow() {
 }
 
 /// fio itself looks up each job's file before it starts the jobs. If a file's inode was not in memory, it reads it, and
-/// its queue under BFQ is then the one created last: so the jobs, a quarter of a second later (an inode, 260 ms, three
-/// jobs: traced on a real 6.18 with the caches dropped), have no close sibling to be merged with, and each keeps a queue
-/// of its own. From memory they begin together and share one.
+/// its queue under BFQ is then the one created last: so the jobs, a quarter of a second later (traced on a real 6.18
+/// with the caches dropped: an inode, 260 ms, three jobs), find none to be merged with, and each keeps a queue of its
+/// own. From memory they begin together and share one.
 #[test]
 fn bfq_merges_the_processes_of_a_job_file_unless_fio_read_an_inode_first() {
     let bench = bench();
