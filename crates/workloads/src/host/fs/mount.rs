@@ -551,7 +551,7 @@ mod tests {
             ("none:commit=5", "none is no file system", None),
             ("btrfs:ssd", "not modelled", None),
             ("exft4", "unknown file system `exft4`", Some("ext4")),
-            ("xfs:commit=5", "unknown option `commit` of xfs (ext4 has it): expected logbsize", None),
+            ("xfs:commit=5", "unknown option `commit` of xfs (ext4 has it): expected logbufs, logbsize", None),
             ("ext4, commit=5", "expected a colon before options, as in `ext4:commit=5`", None),
         ];
         for (text, why, nearest) in all {
