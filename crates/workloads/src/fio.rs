@@ -309,10 +309,10 @@ impl JobFile {
     /// assert_eq!(file.file_names(), ["/dev/sda", "/dev/sdb", "/mnt/usb/b.0.0"]);
     /// ```
     pub fn file_names(&self) -> Vec<String> {
-        let mut all: Vec<String> = Vec::new();
+        let (mut all, mut known) = (Vec::new(), BTreeSet::new());
         for job in &self.jobs {
             for name in (0..job.settings.numjobs).flat_map(|number| names::file_names(job, number)) {
-                if job.settings.files.replay.log.is_none() && !all.contains(&name) {
+                if job.settings.files.replay.log.is_none() && known.insert(name.clone()) {
                     all.push(name);
                 }
             }

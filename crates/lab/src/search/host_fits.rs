@@ -1,23 +1,18 @@
-//! What a comparison assumes of the host: which task runs first after a completion, what I/O costs a processor, and,
-//! beside BFQ, that processes begin together. A verdict may depend on them as on the disk's fitted values, so they are
-//! moved in the same way.
+//! What a comparison assumes of the host: which task runs first after a completion, and what I/O costs a processor. A
+//! verdict may depend on them as on the disk's fitted values, so they are moved in the same way.
 //!
 //! **Origin** The ranges are those traced on several hosts: the owner of a completed request ran first in 107 of 496
 //! and in 397 of 402 cases, the kernel's worker in 45 of 2178 and in 1143 of 1504, and 90 of 100 is FIT for another
-//! host (docs/reality.md). Processors of half and of twice the measured one's speed are in use today. BFQ merges the
-//! queues of processes that begin together, as fio's jobs do; others, and fio's jobs after it has read an inode, have a
-//! queue each (docs/host.md).
+//! host (docs/reality.md). Processors of half and of twice the measured one's speed are in use today.
 
 use blksched_disks::Fit;
-use blksched_simulate::{Starts, Trial};
+use blksched_simulate::Trial;
 
 /// The table of these values in messages.
 const TABLE: &str = "host";
 
 /// The values that are moved, for a run like this one.
-///
-/// `merges`: whether a scheduler that is compared merges the queues of processes that begin together.
-pub fn fits(trial: &Trial, merges: bool) -> Vec<Fit> {
+pub fn fits(trial: &Trial) -> Vec<Fit> {
     if trial.elevator.build().slots.era().is_none() {
         return Vec::new();
     }
@@ -32,11 +27,6 @@ pub fn fits(trial: &Trial, merges: bool) -> Vec<Fit> {
         fit("worker_first", odds.worker_first.to_string(), ["2", "90"]),
     ];
     fits.extend(trial.surroundings.cpus.map(|_| fit("cpu", "100%".to_owned(), ["50%", "200%"])));
-    if merges && trial.plan.begins_when_told() > 1 {
-        let (starts, other) = (trial.surroundings.starts, Starts::Drawn(0));
-        let together = if starts.one_first() == starts { other } else { starts };
-        fits.push(fit("starts", starts.word().to_owned(), [together.word(), starts.one_first().word()]));
-    }
     fits
 }
 
@@ -58,22 +48,14 @@ fn of_host(key: &str) -> Option<&str> {
 /// Sets those of the changes that concern the host.
 pub fn apply(trial: &mut Trial, changes: &[(String, String)]) {
     for (name, value) in changes.iter().filter_map(|(key, value)| Some((of_host(key)?, value))) {
-        let around = &mut trial.surroundings;
-        match (name, Starts::named(value)) {
-            ("cpu", _) => {
-                let percent = value.trim_end_matches('%').parse().unwrap_or(100);
-                if let Some(cpus) = &mut around.cpus {
-                    cpus.costs = cpus.costs.scaled(percent);
-                }
+        if name == "cpu" {
+            let percent = value.trim_end_matches('%').parse().unwrap_or(100);
+            if let Some(cpus) = &mut trial.surroundings.cpus {
+                cpus.costs = cpus.costs.scaled(percent);
             }
-            ("starts", Ok(Starts::OneFirst(_))) => around.starts = around.starts.one_first(),
-            // One of the ends may be what is there, with its draw.
-            ("starts", Ok(starts)) if starts.word() != around.starts.word() => around.starts = starts,
-            ("starts", _) => {}
-            _ => {
-                let set = around.odds.set(name, value);
-                debug_assert_eq!(set, Ok(true), "{name}");
-            }
+        } else {
+            let set = trial.surroundings.odds.set(name, value);
+            debug_assert_eq!(set, Ok(true), "{name}");
         }
     }
 }
@@ -87,7 +69,7 @@ mod tests {
     use crate::scene::{Scene, Stage, contenders};
 
     fn trial(elevator: &str) -> Trial {
-        let scene = Scene::of("reader-and-writer", "hdd-7200", 1);
+        let scene = Scene::of("mixed", "hdd-7200", 1);
         let contender =
             contenders("--elevators", &[elevator.to_owned()], &[], &Catalogue::builtin()).unwrap().remove(0);
         Stage::load(&scene, &NoFiles).unwrap().trial(&scene, &contender, Span::from_secs(1))
@@ -96,14 +78,12 @@ mod tests {
     #[test]
     fn each_value_of_the_host_changes_the_run_and_none_of_the_disks() {
         let usual = trial("bfq");
-        let fits = fits(&usual, true);
+        let fits = fits(&usual);
         assert_eq!(
             fits.iter().map(|fit| fit.key.as_str()).collect::<Vec<_>>(),
-            ["host.owner_first", "host.worker_first", "host.cpu", "host.starts"]
+            ["host.owner_first", "host.worker_first", "host.cpu"]
         );
-        assert_eq!(super::fits(&usual, false).len(), 3, "without BFQ it does not matter");
-        let ends = fits.iter().flat_map(|fit| fit.ends.iter().map(move |end| (fit, end)));
-        for (fit, end) in ends.filter(|(fit, end)| fit.value != **end) {
+        for (fit, end) in fits.iter().flat_map(|fit| fit.ends.iter().map(move |end| (fit, end))) {
             let changes = [(fit.key.clone(), end.clone()), ("cache.size".to_owned(), "1m".to_owned())];
             let mut moved = usual.clone();
             apply(&mut moved, &changes);
@@ -111,6 +91,6 @@ mod tests {
             assert_ne!(shown(&moved), shown(&usual), "{changes:?}");
             assert_eq!(of_disk(&changes), changes[1..]);
         }
-        assert!(super::fits(&trial("deadline@2.6.33"), true).is_empty(), "before blk-mq nothing races");
+        assert!(super::fits(&trial("deadline@2.6.33")).is_empty(), "before blk-mq nothing races");
     }
 }

@@ -115,8 +115,7 @@ pub fn below(
     action: Option<&Action>,
 ) -> Result<Option<Sensitivity>, Error> {
     let how = if runs.comparison.tune.is_some() { FitSearch::None } else { runs.comparison.fits };
-    let merges = runs.contenders.iter().any(|contender| contender.choice.entry.name == "bfq");
-    let host = host_fits::fits(&runs.stage.trial(&runs.comparison.scene, &runs.contenders[0], runs.limit), merges);
+    let host = host_fits::fits(&runs.stage.trial(&runs.comparison.scene, &runs.contenders[0], runs.limit));
     action.map_or(Ok(None), |action| of(&Base { runs, measured, goal }, action, how, host))
 }
 
