@@ -77,7 +77,7 @@ pub(super) fn group(clones: &[JobClone<'_>], jobs: &mut [JobPlan]) -> Vec<GroupP
 }
 
 /// Files to which keys are written one by one: each holds until it is written again.
-const BY_KEY: [&str; 2] = ["io.max", "io.cost.qos"];
+const BY_KEY: [&str; 3] = ["io.max", "io.cost.model", "io.cost.qos"];
 
 /// What holds after both texts were written to a file of keys.
 fn of_both(before: &str, text: &str) -> String {
