@@ -48,8 +48,8 @@ pub(crate) struct SceneArguments {
     /// fio [default: found by a pilot: 30s from when every job has begun, or less where that costs too much]
     #[arg(long, value_name = "TIME", value_parser = some_time, allow_hyphen_values = true)]
     pub(crate) time: Option<Span>,
-    /// When processes begin: drawn up to 10 ms apart, like those that fio starts, exactly as-said, or one-first: BFQ
-    /// merges the queues of processes that begin together
+    /// When processes begin: drawn up to 10 ms apart, like those that fio starts, exactly as-said, or one-first, the
+    /// others 0.2 s later: BFQ merges the queues of processes that begin together
     #[arg(long, value_name = "drawn|as-said|one-first", value_enum, default_value_t = When::Drawn)]
     pub(crate) starts: When,
     /// Turn a knob, as in bfq.slice_idle=0, deadline@2.6.33.read_expire=100ms; may be repeated

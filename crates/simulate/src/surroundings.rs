@@ -1,7 +1,7 @@
 //! What surrounds an elevator in a run: the queue's settings, how the disk is attached, and the host.
 
 use blksched::surroundings::{DispatchAhead, Wakes, wbt};
-use blksched::{BlockQueue, Built, Choice, Kernel, Listener, Plugging, QueueConfig, Span};
+use blksched::{BlockQueue, Built, Choice, Kernel, Listener, Plugging, QueueConfig, Span, SubmitterId};
 use blksched_disks::{Attached, Facts};
 use blksched_workloads::host::{HostKnobs, Ticks, WriteBack};
 
@@ -53,7 +53,7 @@ pub enum Starts {
     /// Each up to [`LATEST_START`] later, drawn anew for each seed, since real processes do not start simultaneously
     /// either (BFQ merges the queues of those that do). The number distinguishes draws for the same seed.
     Drawn(u64),
-    /// So that BFQ merges none of their queues: the first 200 ms before the others, and these drawn. On real machines it
+    /// So that BFQ merges none of their queues: the one told to begin first 200 ms before the others, and these drawn. On real machines it
     /// is fio itself that comes first, if it has to read an inode before it starts its jobs (docs/host.md).
     OneFirst(u64),
 }
@@ -95,8 +95,8 @@ impl Starts {
         }
     }
 
-    /// The delay of each of these processes.
-    pub(crate) fn later(self, seed: u64, processes: usize) -> Vec<Span> {
+    /// The delay of each of these processes; `told`: those that begin when they are told to, and when.
+    pub(crate) fn later(self, seed: u64, processes: usize, told: &[(SubmitterId, Span)]) -> Vec<Span> {
         let (draw, ahead) = match self {
             Starts::AsSaid => return vec![Span::ZERO; processes],
             Starts::Drawn(draw) => (draw, Span::ZERO),
@@ -109,9 +109,9 @@ impl Starts {
             let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
             Span::from_ns((z ^ (z >> 31)) % LATEST_START.as_ns())
         };
-        let mut later: Vec<Span> = (0..processes).map(|_| next()).collect();
-        later.iter_mut().skip(1).for_each(|later| *later += ahead);
-        later
+        let first = told.iter().min_by_key(|(_, at)| *at).map(|(who, _)| who.0 as usize);
+        let later = |nth| next() + if Some(nth) == first { Span::ZERO } else { ahead };
+        (0..processes).map(later).collect()
     }
 }
 
@@ -188,8 +188,9 @@ impl Surroundings {
             target: self.wbt_latency.unwrap_or(wbt::Config::default_target(config.limits.rotational)),
             queue_depth: match config.driver.ahead {
                 DispatchAhead::Budget => config.depth,
-                // What the disk was made with: writes to `nr_requests` do not reach it (RECORDED on 6.18: made with
-                // 128, the greatest limit is 8 at step 1 and 31 at step -1 with 4, or with 8 under mq-deadline).
+                // What the disk was made with: writes to `nr_requests` do not reach it (RECORDED on 6.18 with loop
+                // devices made with 128: the greatest limit is 8 at step 1 and 31 at step -1 with 4, or with 8 under
+                // mq-deadline; MEMORY: one that comes up under a scheduler is made with twice its tags, not modelled).
                 DispatchAhead::OneMore => tags,
             },
             write_cache: config.limits.volatile_cache,
@@ -218,9 +219,11 @@ mod tests {
 
     #[test]
     fn all_but_one_begin_later_and_otherwise_as_drawn() {
-        let (drawn, first) = (Starts::Drawn(3).later(7, 4), Starts::Drawn(3).one_first().later(7, 4));
-        assert_eq!(drawn[0], first[0]);
-        assert_eq!(drawn[1..].iter().map(|&later| later + AHEAD).collect::<Vec<_>>(), first[1..]);
+        // The first was recorded, and the second is told to begin much later than the others.
+        let told = [(1, 15), (2, 0), (3, 0)].map(|(nth, at)| (SubmitterId(nth), Span::from_secs(at)));
+        let (drawn, first) = (Starts::Drawn(3).later(7, 4, &told), Starts::Drawn(3).one_first().later(7, 4, &told));
+        let added = [AHEAD, AHEAD, Span::ZERO, AHEAD];
+        assert_eq!(drawn.iter().zip(added).map(|(&later, added)| later + added).collect::<Vec<_>>(), first);
         for (word, starts) in Starts::WORDS {
             assert_eq!((Starts::named(word), starts.word()), (Ok(starts), word));
         }

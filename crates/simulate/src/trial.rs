@@ -210,7 +210,7 @@ impl Trial {
             all().nth(at).map(|(disk, config)| (disk.facts().sectors, config.limits.max_sectors)).unwrap_or_default();
         let above = self.beside.volumes.iter().find(|volume| volume.first == Sector(0));
         let disk_sectors = above.map_or(disk_sectors, BesideVolume::sectors);
-        let later = self.surroundings.starts.later(self.seed, plan.jobs.len());
+        let later = self.surroundings.starts.later(self.seed, plan.jobs.len(), &plan.begins_when_told());
         let mut world = World::new(queue, disk, plan.joint_sources(self.seed, &later, joint), observer);
         if !others.is_empty() || !self.beside.volumes.is_empty() {
             world = world.with_first_at(self.beside.first);

@@ -210,9 +210,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// How many begin when they are told to: jobs and programs, not what was recorded.
-    pub fn begins_when_told(&self) -> usize {
-        self.origins.iter().filter(|origin| !matches!(origin, Origin::Replay { .. })).count()
+    /// The jobs and programs that begin when they are told to, by their first processes, and when: not what was
+    /// recorded, nor what waits for others to end.
+    pub fn begins_when_told(&self) -> Vec<(SubmitterId, Span)> {
+        // Jobs come before all else, and are a process each.
+        let told = self.origins.iter().zip(0..).filter_map(|(origin, nth)| match origin {
+            Origin::Job(scripted) if scripted.waits() => None,
+            Origin::Job(scripted) => Some((SubmitterId(nth), scripted.latest_start())),
+            Origin::Program { start, first, .. } => Some((*first, start.at.since(Instant::ZERO))),
+            Origin::Replay { .. } => None,
+        });
+        told.collect()
     }
 
     /// The state machines of one run. The same seed gives the same run.

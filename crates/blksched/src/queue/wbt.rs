@@ -56,7 +56,7 @@ pub struct Config {
     pub hz: u32,
     /// The target latency of a read (`wbt_lat_usec`).
     pub target: Span,
-    /// The number of requests that the device takes (without a budget, `nr_requests`).
+    /// The number of requests that the device takes (without a budget, those that it was made with).
     pub queue_depth: u32,
     /// Whether the device acknowledges writes before they are stable.
     pub write_cache: bool,

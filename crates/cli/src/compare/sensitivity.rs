@@ -60,9 +60,11 @@ pub(super) fn table(of: &Sensitivity, figures: Option<Moves<'_>>) -> Table {
     };
     for moved in &of.moved {
         let [(key, end)] = &moved.changes[..] else { continue };
-        let Some(fit) = of.fits.iter().find(|fit| fit.key == *key) else { continue };
-        let mut cells = vec![key.as_str().into(), fit.value.as_str().into(), end.as_str().into()];
-        cells.extend(figures.map(|figures| figures(fit, end).into()));
+        // What is no number of the disk or the host: that processes begin together.
+        let fit = of.fits.iter().find(|fit| fit.key == *key);
+        let value = fit.map_or("drawn", |fit| fit.value.as_str());
+        let mut cells = vec![key.as_str().into(), value.into(), end.as_str().into()];
+        cells.extend(figures.map(|figures| fit.map_or_else(String::new, |fit| figures(fit, end)).into()));
         cells.push(verdict(moved).into());
         table.row(cells);
     }

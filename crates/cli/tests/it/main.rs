@@ -3,6 +3,7 @@
 
 mod advise;
 mod arguments;
+mod begin_together;
 mod curves;
 mod disk_results;
 mod disks;

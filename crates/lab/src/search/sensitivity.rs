@@ -7,12 +7,15 @@
 //! then all values of all tables together, each at one of its ends: some random draws, and the mirror image of each.
 //! Without it the total number of simulated requests is limited, so that it costs seconds; the answer says what was
 //! left out. Only the default, the proposed scheduler, and those that may be better than the default are run again.
+//! Beside BFQ, which merges the queues of processes that begin together, as fio's jobs do and others do not
+//! (docs/host.md), its runs are repeated with one process first, and the verdict is computed with them in place of its
+//! own, with all seeds.
 
 use std::sync::Arc;
 
 use blksched::Catalogue;
 use blksched_disks::Fit;
-use blksched_simulate::Trial;
+use blksched_simulate::{Starts, Trial};
 
 use crate::comparison::{Comparison, FitSearch};
 use crate::error::Error;
@@ -30,6 +33,9 @@ use crate::watch::Watch;
 
 /// The one value that no corner moves.
 const CAPACITY: &str = "capacity";
+
+/// The key of what is assumed of the processes: that they begin together.
+pub const STARTS: &str = "starts";
 
 /// How many times the ends of all values are drawn.
 const CORNERS: usize = 4;
@@ -143,6 +149,8 @@ fn of(base: &Base<'_>, action: &Action, how: FitSearch, host: Vec<Fit>) -> Resul
         FitSearch::Each => search.each(&fits, &mut found)?,
         FitSearch::Tables => search.tables(&fits, &mut found)?,
     }
+    let apart = search.one_first()?.filter(|apart| how == FitSearch::Each || found.turns(apart));
+    found.moved.splice(0..0, apart);
     Ok(Some(found))
 }
 
@@ -351,12 +359,51 @@ impl MarginSearch<'_> {
     /// The whole verdict with these values.
     fn verdict(&mut self, changes: &[(String, String)]) -> Result<Option<ShortVerdict>, Error> {
         let everybody = self.present.clone();
-        let Some(measured) = self.run(&everybody, changes, self.seeds())? else { return Ok(None) };
-        let contrasts = contrast::contrasts(&measured, 1);
-        let action = action::choose(&measured, &contrasts, self.base.goal.clone(), 1);
+        let measured = self.run(&everybody, changes, self.seeds())?;
+        Ok(measured.and_then(|measured| self.judged(&measured)))
+    }
+
+    /// The whole verdict if the processes do not begin together; `None` if that changes nothing that is compared, the
+    /// user has said when they begin, or BFQ's runs are too long to be repeated unasked.
+    fn one_first(&mut self) -> Result<Option<Moved>, Error> {
+        let Runs { comparison, stage, contenders, limit, first, .. } = self.base.runs;
+        let starts = comparison.scene.starts;
+        let is_assumed = matches!(starts, Starts::Drawn(_)) && stage.plan.begins_when_told().len() > 1;
+        let merges = |nth: &usize| is_assumed && contenders[*nth].choice.entry.name == "bfq";
+        let who: Vec<usize> = (0..contenders.len()).filter(merges).collect();
+        let work: u64 = who.iter().flat_map(|&nth| &self.base.runs.done[nth]).map(|run| run.work).sum();
+        let is_too_much = comparison.fits != FitSearch::Each && work > MOST_REQUESTS;
+        if who.is_empty() || is_too_much || self.is_interrupted() {
+            return Ok(None);
+        }
+        let trial = |nth: &usize| {
+            let before = stage.trial(&comparison.scene, &contenders[*nth], *limit);
+            let mut trial = before.clone();
+            trial.surroundings.starts = starts.one_first();
+            trial.for_all_members(&before)
+        };
+        self.base.runs.watch.begins(who.len() * self.seeds());
+        let seeds = (0..self.seeds() as u64).map(|nth| first.wrapping_add(nth)).collect();
+        let runs = self.base.runs.grid(who.iter().map(trial).collect(), seeds)?;
+        self.base.runs.watch.ends();
+        if runs.iter().any(Vec::is_empty) {
+            return Ok(None);
+        }
+        let mut measured = self.base.measured.to_vec();
+        for (&nth, runs) in who.iter().zip(&runs) {
+            measured[nth] = Arc::new(Measured::of(&contenders[nth], &stage.plan, runs));
+        }
+        let changes = vec![(STARTS.to_owned(), starts.one_first().word().to_owned())];
+        Ok(Some(Moved { changes, verdict: self.judged(&measured) }))
+    }
+
+    /// The verdict on these.
+    fn judged(&self, measured: &[Arc<Measured>]) -> Option<ShortVerdict> {
+        let contrasts = contrast::contrasts(measured, 1);
+        let action = action::choose(measured, &contrasts, self.base.goal.clone(), 1);
         let runs = self.base.runs;
         let within = |action: Action| action.in_runs_of(runs.limit, runs.seen()).within(runs.comparison.max_price);
-        Ok(action.map(|action| said(&within(action))))
+        action.map(|action| said(&within(action)))
     }
 
     /// Runs this many of the seeds on a disk with these values; `None` if the load would not lie on it as before.
@@ -487,6 +534,10 @@ impl Sensitivity {
 
     /// `with write_cache.share = 10% (30%; plausible: 10% to 60%) keep mq-deadline`.
     fn movement(&self, moved: &Moved) -> String {
+        let verdict = moved.verdict.as_ref().map_or_else(String::new, ShortVerdict::in_words);
+        if moved.changes.iter().any(|(key, _)| key == STARTS) {
+            return format!("if the processes do not begin together (--starts one-first) it is: {verdict}");
+        }
         let one = |(key, value): &(String, String)| match self.fits.iter().find(|fit| fit.key == *key) {
             Some(fit) => format!("{key} = {value} (here {}, plausible {} to {})", fit.value, fit.ends[0], fit.ends[1]),
             None => format!("{key} = {value}"),
@@ -496,11 +547,7 @@ impl Sensitivity {
             true => vec![format!("all {} at drawn ends (--json: which)", moved.changes.len())],
             false => moved.changes.iter().map(one).collect(),
         };
-        format!(
-            "with {} it is: {}",
-            with.join(" and "),
-            moved.verdict.as_ref().map_or_else(String::new, ShortVerdict::in_words)
-        )
+        format!("with {} it is: {verdict}", with.join(" and "))
     }
 }
 
