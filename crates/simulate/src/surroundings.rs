@@ -53,8 +53,9 @@ pub enum Starts {
     /// Each up to [`LATEST_START`] later, drawn anew for each seed, since real processes do not start simultaneously
     /// either (BFQ merges the queues of those that do). The number distinguishes draws for the same seed.
     Drawn(u64),
-    /// So that BFQ merges none of their queues: the one told to begin first 200 ms before the others, and these drawn. On real machines it
-    /// is fio itself that comes first, if it has to read an inode before it starts its jobs (docs/host.md).
+    /// So that BFQ merges none of their queues: the one told to begin first 200 ms before the others, and these drawn.
+    /// On real machines it is fio itself that comes first, if it has to read an inode before it starts its jobs
+    /// (docs/host.md).
     OneFirst(u64),
 }
 
