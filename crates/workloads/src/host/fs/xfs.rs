@@ -456,6 +456,30 @@ mod tests {
     }
 
     #[test]
+    fn a_list_is_stable_when_the_first_buffer_of_the_next_is() {
+        let mut fs = Xfs::new(XfsSettings { log_sectors: 2048, ..XfsSettings::default() });
+        let create = |fs: &mut Xfs, file: u64| {
+            fs.enter(Instant::ZERO, 0, InodeId(128 + file), Change::Create(NamedIn { dir: DIR, name: 8 }));
+            InodeId(128 + file)
+        };
+        let first = create(&mut fs, 1);
+        assert_eq!(fs.sync(Instant::ZERO, 6, first, Syncing::All), Missing::Metadata);
+        let log = sent(&mut fs);
+        let second = create(&mut fs, 2);
+        assert_eq!(fs.sync(Instant::ZERO, 7, second, Syncing::All), Missing::Metadata);
+        assert_eq!(sent(&mut fs), [], "it sleeps until the one under way has ended");
+        // Others fill a list, which is pushed into the same buffer and further ones.
+        let whole = (3..).map(|file| (create(&mut fs, file), sent(&mut fs)).1).find(|sent| !sent.is_empty());
+        let whole = whole.expect("without end");
+        assert!(whole.len() > 2);
+        fs.ended(at(10), log[0].0);
+        fs.ended(at(20), whole[0].0);
+        let done = core::iter::from_fn(|| fs.wish()).filter(|wish| matches!(wish, FsWish::Done(_)));
+        assert_eq!(done.collect::<Vec<_>>(), [FsWish::Done(6), FsWish::Done(7)]);
+        assert_eq!(fs.sync(at(20), 7, second, Syncing::All), Missing::Flush, "it is stable");
+    }
+
+    #[test]
     fn what_is_stable_in_the_log_goes_home_in_the_next_round() {
         let mut fs = Xfs::new(XfsSettings::default());
         fs.enter(Instant::ZERO, 0, InodeId(130), Change::Create(NamedIn { dir: DIR, name: 8 }));

@@ -225,9 +225,8 @@ impl Xfs {
         true
     }
 
-    /// The log is stable up to here.
-    pub(super) fn log_is_stable(&mut self, stable: Sequence) {
-        self.stable = self.stable.max(stable);
+    /// More of the log is stable.
+    pub(super) fn room_is_stable(&mut self) {
         let tail = self.newer.tail();
         self.newer.is_stable(self.stable);
         if self.newer.tail() != tail {
