@@ -480,6 +480,24 @@ mod tests {
     }
 
     #[test]
+    fn a_create_in_a_long_directory_logs_no_more_than_in_a_short_one() {
+        let mut fs = Xfs::new(XfsSettings { log_sectors: 16_384, ..XfsSettings::default() });
+        let (mut before, mut files) = (0, 0..100_000);
+        while !files.is_empty() {
+            for file in files.by_ref().take(5000) {
+                let change = Change::Create(NamedIn { dir: DIR, name: 8 });
+                while fs.enter(Instant::ZERO, 0, InodeId(129 + file), change) == Entry::Waits {
+                    sent(&mut fs).iter().for_each(|bio| fs.ended(Instant::ZERO, bio.0));
+                }
+                sent(&mut fs).iter().for_each(|bio| fs.ended(Instant::ZERO, bio.0));
+            }
+            let of_each = (fs.written - before) * 512 / 5000;
+            assert!(of_each < 4096, "{of_each} bytes for each creation before {}", files.start);
+            before = fs.written;
+        }
+    }
+
+    #[test]
     fn what_is_stable_in_the_log_goes_home_in_the_next_round() {
         let mut fs = Xfs::new(XfsSettings::default());
         fs.enter(Instant::ZERO, 0, InodeId(130), Change::Create(NamedIn { dir: DIR, name: 8 }));

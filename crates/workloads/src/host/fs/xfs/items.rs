@@ -131,6 +131,11 @@ impl CommittedItems {
             + grown.sum::<u64>()
     }
 
+    /// The inodes in it whose names have changed.
+    pub fn directories(&self) -> impl Iterator<Item = InodeId> + '_ {
+        self.inodes.iter().filter(|(_, (item, _))| *item == InodeItem::Names).map(|(inode, _)| *inode)
+    }
+
     /// Empties it; returns its length.
     pub fn take(&mut self) -> u64 {
         core::mem::take(self).bytes()
@@ -170,6 +175,8 @@ pub(super) struct Names {
     in_block: u64,
     /// How much that was, and how many names, when the block was last written home.
     at_home: Option<(u64, u64)>,
+    /// And when the list before this one was full.
+    in_list: Option<(u64, u64)>,
 }
 
 impl Names {
@@ -183,7 +190,16 @@ impl Names {
 
     /// The block is written home.
     pub fn is_at_home(&mut self) {
-        self.at_home = (6 + self.in_inode > SHORT).then_some((self.in_block, self.lengths.len() as u64));
+        self.at_home = self.now();
+    }
+
+    /// What has changed is in a list that takes nothing more.
+    pub fn is_in_list(&mut self) {
+        self.in_list = self.now();
+    }
+
+    fn now(&self) -> Option<(u64, u64)> {
+        (6 + self.in_inode > SHORT).then_some((self.in_block, self.lengths.len() as u64))
     }
 
     pub fn add(&mut self, name: u64) {
@@ -202,9 +218,9 @@ impl Names {
 
     /// The changed chunks of the block \[bytes\]. From its front grow the entries, from its back the list of them,
     /// sorted by a hash, so that a new one may change all of it; what has changed since the block was last written home
-    /// is logged with every change. Of a longer directory, whose list is in blocks of its own, only that was recorded
-    /// how many new names fill a list (x33, to a percent); that a new name of an old one changes half a block of the
-    /// list is an assumption.
+    /// is logged with every change of it. A longer directory has its list in blocks of its own, and those that do not
+    /// change are not in the list. Of it only that was recorded how many new names fill a list (x33, to a percent); that
+    /// a new name of an old one changes half a block of the list is an assumption.
     fn of_block(&self) -> u64 {
         // The head, `.` and `..` come first.
         let entries = 64 + 16 + 16 + self.in_block;
@@ -219,9 +235,12 @@ impl Names {
 
     fn of_blocks(&self, entries: u64) -> u64 {
         let whole = |bytes: u64| bytes + bytes.div_ceil(BLOCK) * 48;
-        let from = self.at_home.map_or(0, |(in_block, _)| (96 + in_block.min(self.in_block)) / 128);
+        let at = |known: Option<(u64, u64)>| known.map_or(0, |(in_block, _)| 96 + in_block.min(self.in_block));
+        // Of the block that was the last of the list before, all that is not at home.
+        let from = at(self.at_home).max(at(self.in_list) / BLOCK * BLOCK) / 128;
         let list = whole((8 * self.lengths.len() as u64).next_multiple_of(128));
-        let new = self.at_home.map(|(_, names)| (self.lengths.len() as u64).saturating_sub(names).max(1));
+        let known = self.at_home.max(self.in_list);
+        let new = known.map(|(_, names)| (self.lengths.len() as u64).saturating_sub(names).max(1));
         let list = new.map_or(list, |new| list.min(new * (48 + BLOCK / 2)));
         whole(128 * (entries.div_ceil(128) - from)) + list + BUFFER
     }

@@ -101,6 +101,11 @@ impl Xfs {
     fn take_items(&mut self) -> u64 {
         let begins = self.list_begins();
         self.newer.logged(self.current, begins, self.items.homes(self.settings.inodes_per_group));
+        for directory in self.items.directories() {
+            if let Some(known) = self.inodes.get_mut(&directory) {
+                known.names.is_in_list();
+            }
+        }
         self.items.take()
     }
 
