@@ -294,7 +294,7 @@ impl FsMount {
             (FsKind::Xfs, "barrier" | "nobarrier", _) => {
                 return wrong(format!("`{option}`: xfs has had no such option since Linux 4.19, and always flushes"));
             }
-            (_, name, _) if IDLE.contains(&name) || idle.contains(&name) => {}
+            (_, name, value) if IDLE.contains(&name) || idle.contains(&name) => changes_nothing(name, value)?,
             (_, name, _) if NOT_MODELLED.contains(&name) && !own.contains(&name) => {
                 return wrong(format!("`{option}` of {} is not modelled: {} are", self.kind, own.join(", ")));
             }
@@ -405,6 +405,23 @@ fn data(value: &str) -> Result<JournalMode, WrongMount> {
     })
 }
 
+/// Checks the value of an option that changes nothing here.
+fn changes_nothing(name: &str, value: Option<&str>) -> Result<(), WrongMount> {
+    const ERRORS: [&str; 3] = ["continue", "remount-ro", "panic"];
+    let said = value.map_or(name.to_owned(), |value| format!("{name}={value}"));
+    match (name, value) {
+        ("errors", Some(value)) if ERRORS.contains(&value) => Ok(()),
+        ("errors", _) => Err(WrongMount {
+            why: format!("`{said}`: expected errors=continue, errors=remount-ro or errors=panic"),
+            nearest: value.filter(|value| value.len() <= 64).and_then(|value| nearest(value, ERRORS.into_iter())),
+        }),
+        ("auto_da_alloc", Some("1")) | (_, None) => Ok(()),
+        ("auto_da_alloc", Some("0")) => wrong(format!("`{said}`: `noauto_da_alloc` of ext4 is not modelled")),
+        ("auto_da_alloc", _) => wrong(format!("`{said}`: expected auto_da_alloc=1")),
+        _ => wrong(format!("`{said}`: expected `{name}` without a value")),
+    }
+}
+
 /// Microseconds; a second is longer than any commit should take.
 fn batch(name: &str, value: &str) -> Result<Span, WrongMount> {
     match value.parse() {
@@ -428,7 +445,9 @@ fn unknown(kind: FsKind, own: &[&'static str], name: &str) -> WrongMount {
 
 /// What is wrong with a word that names a file system and, without a colon, its options.
 fn with_colon(wrong: WrongMount, word: &str) -> WrongMount {
-    let found = word.trim().split_once([',', ' ']).filter(|(name, _)| FsKind::named(name).is_ok());
+    let has_options = |name| FsKind::named(name).is_ok_and(|kind| kind != FsKind::None);
+    let found = word.trim().split_once([',', ' ']);
+    let found = found.filter(|(name, options)| has_options(name) && !options.trim().is_empty());
     let Some((name, options)) = found else { return wrong };
     let why = format!("`{}`: expected a colon before options, as in `{name}:{}`", word.trim(), options.trim());
     WrongMount { why, nearest: None }
@@ -553,6 +572,14 @@ mod tests {
             ("exft4", "unknown file system `exft4`", Some("ext4")),
             ("xfs:commit=5", "unknown option `commit` of xfs (ext4 has it): expected logbufs, logbsize", None),
             ("ext4, commit=5", "expected a colon before options, as in `ext4:commit=5`", None),
+            ("none,commit=5", "unknown file system `none,commit=5`", None),
+            ("xfs,", "unknown file system `xfs,`", Some("xfs")),
+            ("xfs:inode64=3", "`inode64=3`: expected `inode64` without a value", None),
+            ("ext4:noatime=1", "`noatime=1`: expected `noatime` without a value", None),
+            ("ext4:errors", "`errors`: expected errors=continue, errors=remount-ro or errors=panic", None),
+            ("ext4:errors=painc", "`errors=painc`: expected errors=continue, errors=remount-ro", Some("panic")),
+            ("ext4:auto_da_alloc=0", "`noauto_da_alloc` of ext4 is not modelled", None),
+            ("ext4:auto_da_alloc=2", "`auto_da_alloc=2`: expected auto_da_alloc=1", None),
         ];
         for (text, why, nearest) in all {
             let wrong = FsMount::named(text).unwrap_err();
