@@ -24,7 +24,7 @@ mod room;
 
 use items::{CHUNK, CommittedItems, InodeItem, Names};
 use log::Iclog;
-use room::NewerInLog;
+use room::{First, NewerInLog};
 
 /// How often a worker forces the log, if there is anything to force: 30 s of the coarse timer (recorded: 30.7 s).
 const FORCES_EVERY: Span = Span::from_ms(30_720);
@@ -89,6 +89,7 @@ pub struct Xfs {
     newer: NewerInLog,
     /// Tasks that sleep for room in the log, the first that came first.
     for_room: VecDeque<FsTask>,
+    first: First,
     /// Inodes without a name that a worker frees, and when.
     freed: VecDeque<(Instant, InodeId)>,
     out: FsOutbox,
@@ -119,6 +120,7 @@ impl Xfs {
             recorded: BTreeMap::new(),
             newer: NewerInLog::default(),
             for_room: VecDeque::new(),
+            first: First::default(),
             freed: VecDeque::new(),
             out: FsOutbox::default(),
         }
@@ -153,7 +155,12 @@ impl Xfs {
     }
 
     pub(super) fn wish(&mut self) -> Option<FsWish> {
-        self.out.next()
+        self.first_has_asked();
+        let wish = self.out.next();
+        if let Some(FsWish::Go(_)) = wish {
+            self.first = First::Asks;
+        }
+        wish
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
