@@ -7,13 +7,15 @@
 //! are free, or nothing more is stable and unchanged. What a worker logs behind a call (written blocks that count as
 //! such, an inode without a name that is freed) and the heads of the log's buffers reserve nothing: by that more than
 //! the log may be in use.
-//! **Origin** six calls that began to sleep while nobody slept fit the sum (in use and wanted were more than the log):
-//! five of recording 25 (a log of 8 MiB; they slept 2.4 to 10.4 ms, until xfsaild's writes had ended), which is not
-//! replayed, and one in a trace of 330,000 creations on a fresh file system of 1 GiB (64 MiB; Linux 6.18, 2026-11-30;
-//! not kept), where 124 bytes were missing. There xfsaild wrote a list at a time (1034, 991, 932 … items), the caller
-//! went on after the first, and it ended with 19 % in use: so the three quarters are FIT, and how often callers wait
-//! hangs on them. In recording 25 it took one list at some times, and two or all at others, and in the trace it began
-//! anew without a sleeper, which it does not here. That the first asks alone was not recorded.
+//! **Origin** recording 25 (a log of 8 MiB; not replayed), by the kernel's own count of what is reserved: of 454 sleeps
+//! for room six began when 1016 to 6784 bytes were missing, and all others behind somebody who slept; then one after
+//! the other goes on, as here. Two of the six took 6 and 8 us, four 2.4 to 10.4 ms, until xfsaild's writes had ended,
+//! for which it took one list in two of these four, and two and all in the others. Workers who free inodes reserve
+//! (2 * 135,004 and 110,808 bytes) and sleep there, too. In a trace of 330,000 creations on a fresh file system of
+//! 1 GiB (64 MiB; Linux 6.18, 2026-11-30; not kept) the only sleep began when 124 bytes were missing. There xfsaild
+//! wrote a list at a time (1034, 991, 932 … items), the caller went on after the first, and it ended with 19 % in use:
+//! so the three quarters are FIT, and how often callers wait hangs on them; it began anew without a sleeper, which it
+//! does not here.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,8 +27,9 @@ use super::super::outbox::{Agent, FsIo, FsTask, FsWait, FsWish};
 use super::items::{CLUSTER, inodes_of};
 use super::{Sequence, Xfs};
 
-/// What changes reserve \[bytes\]: of a transaction, for as many as each may become. RECORDED in another trace of Linux
-/// 6.18 of 2026-11-30, which was not kept; on a longer disk some may reserve more.
+/// What changes reserve \[bytes\]: of a transaction, for as many as each may become. RECORDED: that of a creation and
+/// of an unlink in recording 25 of xfs, the others in a trace of Linux 6.18 of 2026-11-30, which was not kept. On a
+/// longer disk some may reserve more.
 mod reserved {
     pub const TIMES: u64 = 2860;
     pub const ATTRIBUTES: u64 = 4268;
