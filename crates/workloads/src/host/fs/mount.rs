@@ -413,7 +413,7 @@ fn changes_nothing(name: &str, value: Option<&str>) -> Result<(), WrongMount> {
         ("errors", Some(value)) if ERRORS.contains(&value) => Ok(()),
         ("errors", _) => Err(WrongMount {
             why: format!("`{said}`: expected errors=continue, errors=remount-ro or errors=panic"),
-            nearest: value.filter(|value| value.len() <= 64).and_then(|value| nearest(value, ERRORS.into_iter())),
+            nearest: value.filter(|value| value.len() <= 64).and_then(|value| nearest(value, ERRORS)),
         }),
         ("auto_da_alloc", Some("1")) | (_, None) => Ok(()),
         ("auto_da_alloc", Some("0")) => wrong(format!("`{said}`: `noauto_da_alloc` of ext4 is not modelled")),

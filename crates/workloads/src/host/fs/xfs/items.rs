@@ -219,8 +219,8 @@ impl Names {
     /// The changed chunks of the block \[bytes\]. From its front grow the entries, from its back the list of them,
     /// sorted by a hash, so that a new one may change all of it; what has changed since the block was last written home
     /// is logged with every change of it. A longer directory has its list in blocks of its own, and those that do not
-    /// change are not in the list. Of it only that was recorded how many new names fill a list (x33, to a percent); that
-    /// a new name of an old one changes half a block of the list is an assumption.
+    /// change are not in the list. Of it only that was recorded how many new names fill a list (x33, to a percent);
+    /// that a new name of an old one changes half a block of the list is an assumption.
     fn of_block(&self) -> u64 {
         // The head, `.` and `..` come first.
         let entries = 64 + 16 + 16 + self.in_block;
