@@ -46,12 +46,14 @@ pub struct Explanation {
     /// The job that others waited for longest, in a sentence, and the knob that decided it; `None` if nobody waited for
     /// another for a fifth of its time.
     pub culprit: Option<String>,
-    /// The same for a reader who wants to act: without the knob, if another value of it changes little.
+    /// The same for a reader who wants to act: without the knob, if another value of it does not help.
     pub to_act: Option<String>,
     /// Whether the journal had more than half of the time of a process's slowest I/O.
     pub for_journal: bool,
     /// Who waited longest for it.
     victim: Option<String>,
+    /// Whether it is about the whole run, and not about one moment or one I/O, of which there is no answer.
+    is_about_the_run: bool,
     /// What a user should know besides.
     pub notes: Vec<String>,
 }
@@ -137,7 +139,11 @@ impl Explanation {
             ios,
             matched: teller.matched(),
             stories: teller.stories().iter().map(|story| IoStory::of(story, names)).collect(),
-            for_journal: teller.slowest_of_each().any(|story| story.journal.waited * 2 > story.latency()),
+            for_journal: match teller.asked().is_about_the_run() {
+                true => teller.slowest_of_each().any(mostly_for_journal),
+                false => teller.stories().iter().any(mostly_for_journal),
+            },
+            is_about_the_run: teller.asked().is_about_the_run(),
             victim: culprit.as_ref().map(|culprit| culprit.who.clone()),
             to_act: culprit.as_ref().map(|culprit| culprit.sentence.clone()),
             culprit: culprit.map(|culprit| culprit.sentence),
@@ -149,11 +155,14 @@ impl Explanation {
     }
 
     /// The answer in a few sentences: what the slowest I/O waited for, what helps most of what was tried, and for whom
-    /// others waited.
+    /// others waited. None if one moment or one I/O was asked for.
     pub fn answer(&self, remedies: Option<&Remedies>) -> Vec<String> {
+        if !self.is_about_the_run {
+            return Vec::new();
+        }
         let mut answer: Vec<String> = self.headline.iter().cloned().collect();
         answer.extend(remedies.map(Remedies::best));
-        answer.extend(self.culprit.clone());
+        answer.extend(self.to_act.clone());
         if let (None, Some(who)) = (&self.culprit, &self.slowest) {
             let nobody = "No job waited for another for a fifth of its time.";
             answer.extend((self.blame.totals.len() > 1).then(|| nobody.to_owned()));
@@ -195,10 +204,10 @@ impl Explanation {
     /// If the run stands still.
     pub fn with_knob(mut self, teller: &Storyteller, names: &Names, trial: &Trial) -> Result<Explanation, Error> {
         let (Some(who), Some(culprit)) = (&self.victim, &mut self.culprit) else { return Ok(self) };
-        if let Some(knob) = lever::sentence(teller, names, who, trial)? {
+        if let Some(knob) = lever::sentence(teller, names, who, (trial, self.elapsed))? {
             *culprit += " ";
             *culprit += &knob.text;
-            if knob.changes {
+            if knob.helps {
                 self.to_act = Some(culprit.clone());
             }
         }
@@ -242,6 +251,11 @@ fn slowest(teller: &Storyteller, names: &Names, run: &ExplainedRun<'_>) -> Optio
     });
     let of_open = open.map(|(begun, at)| (brief_of_unfinished(begun, lasts(at), names), None));
     of_open.or_else(|| ended.map(|story| (brief(story, names), Some(names.job(story.begun.by)))))
+}
+
+/// Whether the journal had more than half of its time.
+fn mostly_for_journal(story: &Story) -> bool {
+    story.journal.waited * 2 > story.latency()
 }
 
 /// Why there is no I/O to show; `None` if there is one.

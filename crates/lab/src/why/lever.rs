@@ -6,9 +6,9 @@ use std::rc::Rc;
 
 use blksched::reasons::{Domain, HeldBack};
 use blksched::tunables::{Knob, Tunables};
-use blksched::{Dir, GroupId, Span};
+use blksched::{Dir, GroupId, Instant, Span};
 use blksched_measure::Reasons;
-use blksched_simulate::story::{Batched, Blame, Part, Rule, StoriesAsked, Storyteller, Whose};
+use blksched_simulate::story::{Batched, Part, Rule, StoriesAsked, Storyteller, Whose};
 use blksched_simulate::{Surroundings, Trial};
 
 use super::capped::Capped;
@@ -133,27 +133,34 @@ fn decisive(teller: &Storyteller, names: &Names, who: &str, tunables: &dyn Tunab
     sums.into_iter().max_by_key(|&(_, time)| time)
 }
 
-/// The mean time of an I/O of the jobs called `who`.
-fn mean(blame: &Blame, names: &Names, who: &str) -> Option<Span> {
-    let of = blame.totals().filter(|(by, _)| names.job(*by) == who);
-    let (time, ios) = of.fold((Span::ZERO, 0), |(time, ios), (_, total)| (time + total.time, ios + total.ios));
+/// The mean time of an I/O of the jobs called `who` in a run of this length; one that hangs, older at the end than any
+/// that ended, counts with its age.
+fn mean(teller: &Storyteller, elapsed: Span, names: &Names, who: &str) -> Option<Span> {
+    let of = teller.blame().totals().filter(|(by, _)| names.job(*by) == who);
+    let ended = of.fold((Span::ZERO, 0), |(time, ios), (_, total)| (time + total.time, ios + total.ios));
+    let open = teller.unfinished().filter(|(begun, _)| names.job(begun.by) == who);
+    let open = open.map(|(begun, at)| (begun.by, (Instant::ZERO + elapsed).since(at)));
+    let hangs = open.filter(|&(by, age)| {
+        teller.slowest_of_each().filter(|story| story.begun.by == by).all(|story| story.latency() < age)
+    });
+    let (time, ios) = hangs.fold(ended, |(time, ios), (_, age)| (time + age, ios + 1));
     (ios > 0).then(|| Span::from_ns(time.as_ns() / ios))
 }
 
 /// What a knob had to do with it.
 pub(super) struct LeverSaid {
     pub text: String,
-    /// Whether another value of it changes what was waited for; unknown counts as yes.
-    pub changes: bool,
+    /// Whether another value of it makes shorter what was waited for; unknown counts as yes.
+    pub helps: bool,
 }
 
 impl LeverSaid {
     fn of(text: String) -> LeverSaid {
-        LeverSaid { text, changes: true }
+        LeverSaid { text, helps: true }
     }
 }
 
-/// What decided about the waits of the jobs called `who` in this trial: the knob, its value, and what half or twice as
+/// What decided about the waits of the jobs called `who` in this trial of that length: the knob, its value, and what half or twice as
 /// much does in the same run. `None` if no knob of the scheduler has a part of [`NAMED`] in their time.
 ///
 /// # Errors
@@ -162,7 +169,7 @@ pub(super) fn sentence(
     teller: &Storyteller,
     names: &Names,
     who: &str,
-    trial: &Trial,
+    (trial, elapsed): (&Trial, Span),
 ) -> Result<Option<LeverSaid>, Error> {
     let built = trial.elevator.build();
     let tunables = built.elevator.tunables();
@@ -181,8 +188,8 @@ pub(super) fn sentence(
     let said = format!("{:.0} % of {who}'s time is what {knob} decides", 100.0 * share);
     let Some((next, changed)) = next else { return Ok(Some(LeverSaid::of(format!("{said}.")))) };
     let then = Rc::new(RefCell::new(changed.storyteller(StoriesAsked::nothing())));
-    changed.simulate_before(then.clone(), Reasons::new()).map_err(Error::input)?;
-    let (now, then) = (mean(teller.blame(), names, who), mean(then.borrow().blame(), names, who));
+    let findings = changed.simulate_before(then.clone(), Reasons::new()).map_err(Error::input)?;
+    let (now, then) = (mean(teller, elapsed, names, who), mean(&then.borrow(), findings.elapsed, names, who));
     let Some((now, then)) = now.zip(then) else { return Ok(Some(LeverSaid::of(format!("{said}.")))) };
     let (before, after) = (now.as_ns() as f64, then.as_ns() as f64);
     let changes = (after - before).abs() > SAME * before;
@@ -198,7 +205,7 @@ pub(super) fn sentence(
         time(then),
         time(now)
     );
-    Ok(Some(LeverSaid { text, changes }))
+    Ok(Some(LeverSaid { text, helps: changes && after < before }))
 }
 
 /// The knobs with this one changed.

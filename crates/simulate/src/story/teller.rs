@@ -39,7 +39,17 @@ impl StoriesAsked {
     fn wants(&self, story: &Story) -> bool {
         self.nth.is_none_or(|nth| story.nth == nth)
             && self.at.is_none_or(|at| story.begun_at <= at && at < story.landed_at)
-            && (self.by.is_empty() || self.by.contains(&story.begun.by))
+            && self.is_of(story.begun.by)
+    }
+
+    /// Whether this process is one of those asked for.
+    fn is_of(&self, by: SubmitterId) -> bool {
+        self.by.is_empty() || self.by.contains(&by)
+    }
+
+    /// Whether it is about the whole run, and not about one moment or one I/O.
+    pub fn is_about_the_run(&self) -> bool {
+        self.nth.is_none() && self.at.is_none()
     }
 }
 
@@ -162,7 +172,7 @@ pub struct Storyteller {
     /// How long each submitter's calls waited until a write of the journal's had reached its deadline.
     deadlines: BTreeMap<SubmitterId, Span>,
     stories: Vec<Story>,
-    /// Of each process the slowest that is as asked for.
+    /// Of each process asked for its slowest of the whole run.
     slowest_of: BTreeMap<SubmitterId, Story>,
     matched: u64,
     next_forget: usize,
@@ -223,7 +233,7 @@ impl Storyteller {
         &self.stories
     }
 
-    /// The slowest story of each process, as far as it is as asked for, however many were.
+    /// The slowest story of each process asked for, of the whole run: whichever number or moment was asked for.
     pub fn slowest_of_each(&self) -> impl Iterator<Item = &Story> {
         self.slowest_of.values()
     }
@@ -231,7 +241,7 @@ impl Storyteller {
     /// What has begun and not ended, of the processes asked for, and when it began.
     pub fn unfinished(&self) -> impl Iterator<Item = (&Begun, Instant)> {
         let own = self.open.iter().flatten().filter(|io| io.begun.kind != IoRoute::Transfer);
-        let own = own.filter(|io| self.asked.by.is_empty() || self.asked.by.contains(&io.begun.by));
+        let own = own.filter(|io| self.asked.is_of(io.begun.by));
         own.map(|io| (&io.begun, io.begun_at))
     }
 
@@ -509,14 +519,14 @@ impl Storyteller {
         if self.keeps_latest {
             self.latest = Some(story.clone());
         }
+        let slowest = self.slowest_of.get(&story.begun.by);
+        if self.asked.is_of(story.begun.by) && slowest.is_none_or(|slowest| slowest.latency() < story.latency()) {
+            self.slowest_of.insert(story.begun.by, story.clone());
+        }
         if !self.asked.wants(&story) {
             return;
         }
         self.matched += 1;
-        let slowest = self.slowest_of.get(&story.begun.by);
-        if slowest.is_none_or(|slowest| slowest.latency() < story.latency()) {
-            self.slowest_of.insert(story.begun.by, story.clone());
-        }
         let place = self.stories.partition_point(|kept| kept.latency() >= story.latency());
         if place < self.asked.slowest {
             self.stories.insert(place, story);
