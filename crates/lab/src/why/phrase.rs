@@ -82,12 +82,14 @@ pub(super) fn brief_of_unfinished(begun: &Begun, after: Span, names: &Names) -> 
     said + ": a longer one (--time) tells why."
 }
 
-/// What most of its time went to: `append's slowest I/O, an fsync, took 9.43s, 5.33s of it for the journal's writes`.
+/// What most of its time went to: `append's slowest I/O (7, an fsync) took 9.43s, 5.33s of it for the journal's writes`.
+///
+/// **Rule** one division of its time: by the journal, if that had half of it, or else by its largest part.
 pub(super) fn brief(story: &Story, names: &Names) -> String {
     let ForJournal { waited, until_deadline, behind, .. } = story.journal;
-    let what = kind(&story.begun);
+    let (nth, what) = (story.nth, kind(&story.begun));
     let (latency, shares) = (story.latency(), shares(story));
-    let said = format!("{}'s slowest I/O, {what}, took {}", names.process(story.begun.by), time(latency));
+    let said = format!("{}'s slowest I/O ({nth}, {what}) took {}", names.process(story.begun.by), time(latency));
     let is_served = |share: &&TimeShare| share.part.is_service() && share.part != Part::Flush;
     let served = shares.iter().filter(is_served).fold(Span::ZERO, |sum, share| sum + share.time);
     let longest = shares.iter().filter(|share| !is_served(share)).max_by_key(|share| share.time);
@@ -96,19 +98,24 @@ pub(super) fn brief(story: &Story, names: &Names) -> String {
         Some(wait) => (wait.time, phrase(wait, story.begun.by, names)),
         None => (served, "its own service in the disk".to_owned()),
     };
-    let is_all = longest.as_ns() * 100 >= latency.as_ns() * 99;
-    let above_all = match above_all.contains(&time(longest)) {
-        true => format!("above all, {above_all}"),
-        false if is_all => format!("all of it {above_all}"),
-        false => format!("above all, {above_all} took {}", time(longest)),
-    };
+    let is_all = |span: Span| span.as_ns() * 100 >= latency.as_ns() * 99;
+    let is_most = longest.as_ns() * 2 >= latency.as_ns();
+    let has_time = above_all.contains(&time(longest));
+    let phrase = if has_time { above_all.clone() } else { format!("{above_all} took {}", time(longest)) };
     if waited.is_zero() || waited.as_ns() * 2 < latency.as_ns() {
-        return format!("{said}{} {above_all}.", if above_all.starts_with("all ") { "," } else { ";" });
+        return match is_most {
+            true if is_all(longest) && !has_time => format!("{said}, all of it {above_all}."),
+            true => format!("{said}; above all, {phrase}."),
+            false => format!("{said}; the largest part: {phrase}."),
+        };
     }
     let stood = stood(waited, until_deadline, behind, names);
-    let rest = if stood.is_empty() { format!("; {above_all}") } else { stood };
-    let all = waited.as_ns() * 100 >= latency.as_ns() * 99;
-    let of_it = if all { "all".to_owned() } else { time(waited) };
+    // Of a part of its time nobody knows which pieces were the journal's.
+    let rest = match stood.is_empty() && is_all(waited) && is_most {
+        true => format!(": {phrase}"),
+        false => stood,
+    };
+    let of_it = if is_all(waited) { "all".to_owned() } else { time(waited) };
     format!("{said}, {of_it} of it for the journal's writes{rest}.")
 }
 
