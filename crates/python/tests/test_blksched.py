@@ -72,12 +72,12 @@ def test_the_slowest_are_explained() -> None:
     r = bs.simulate(bs.fio(JOB), "hdd-7200-ideal", "mq-deadline", time="1s")
     story = r.explain(slowest=3)
     assert len(story.stories) == 3 and story.notes == story.data["notes"]
-    assert story.answer == story.data["answer"] and "'s slowest I/O, a " in story.answer[0], story.answer
+    assert story.answer == story.data["answer"] and "'s slowest I/O (" in story.answer[0], story.answer
     # Nobody waits for others for a fifth of their time; with many writes in flight somebody does.
     assert story.culprit is None
     deep = JOB.replace("bs=64k", "bs=64k\nioengine=libaio\niodepth=32")
     blamed = bs.simulate(bs.fio(deep), "hdd-7200", "none", time="1s").explain(slowest=1).culprit
-    assert blamed is not None and blamed.startswith("Others waited longest for "), blamed
+    assert blamed is not None and blamed.startswith("Others waited most for "), blamed
     for told, documented in zip(story.stories, story.data["stories"], strict=True):
         assert sum(piece.ns for piece in told.pieces) == told.latency_ns
         assert told.pieces[0].from_ns == told.begun_ns and told.process in ("app", "log")

@@ -39,12 +39,13 @@ pub(crate) fn text(explanation: &Explanation, remedies: Option<&Remedies>) -> St
 
 fn tried(remedies: &Remedies) -> Value {
     let one = |remedy: &Remedy| {
-        let Remedy { what, mean, p99, syncs, mean_write, longest, .. } = remedy;
+        let Remedy { what, mean, p99, syncs, mean_write, longest, not_ended, .. } = remedy;
         json!({
             "changed": what,
             "mean_ns": mean,
             "p99_ns": p99,
             "syncs": syncs,
+            "not_ended": not_ended,
             "mean_write_ns": mean_write,
             "longest_ns": longest,
         })

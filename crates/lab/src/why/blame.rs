@@ -34,6 +34,8 @@ pub struct Rows {
     pub rows: Vec<(BlameKey, Span, u64)>,
     /// All I/O time of each name, and its number of I/Os.
     pub totals: BTreeMap<String, (Span, u64)>,
+    /// The names asked for; all if empty.
+    only: BTreeSet<String>,
 }
 
 impl Rows {
@@ -66,7 +68,13 @@ impl Rows {
         }
         let mut rows: Vec<_> = rows.into_iter().map(|(key, (time, ios))| (key, time, ios)).collect();
         rows.sort_by_key(|row| core::cmp::Reverse(row.1));
-        Rows { rows, totals }
+        let only = only.iter().map(|&by| names.job(by)).collect();
+        Rows { rows, totals, only }
+    }
+
+    /// Whether the processes of this name are among those asked for.
+    pub(super) fn is_about(&self, who: &str) -> bool {
+        self.only.is_empty() || self.only.contains(who)
     }
 
     /// The costliest rows; the others are summed up in a note.
@@ -156,12 +164,17 @@ impl Rows {
             Leg::Drive => String::new(),
             leg => format!(", {}", super::phrase::leg(leg)),
         };
+        let worst = time(*time_of_worst);
         let most = match self.share(key, *time_of_worst) >= NAMED {
-            true => format!("most of it {} ({who}: {}{place})", time(*time_of_worst), key.rule),
+            true if *time_of_worst * 2 >= sum => format!("most of it {worst} ({who}: {}{place})", key.rule),
+            true => format!("hardest hit {who}: {worst} of its {} ({}{place})", time(self.totals[who].0), key.rule),
             false => "for no single reason".to_owned(),
         };
-        let sentence =
-            format!("Others waited longest for {whom}: {} of their {} ({percent:.0} %), {most}.", time(sum), time(all));
+        let sentence = format!(
+            "Others waited most for {whom}, as a part of their time: {} of their {} ({percent:.0} %), {most}.",
+            time(sum),
+            time(all)
+        );
         Some(Culprit { who: who.clone(), sentence })
     }
 

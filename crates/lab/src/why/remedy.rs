@@ -4,10 +4,13 @@
 //! which a transaction commits, the disk of the log, a group's `io.max` (and the kernel, if it is one that holds
 //! metadata under it), or the job itself, which then calls `fdatasync` on a file that has been written.
 
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
-use blksched::{Catalogue, Span, SubmitterId};
-use blksched_measure::{Cell, Column, Quantity, Table, Work};
+use blksched::{Catalogue, Instant, Op, Span, SubmitterId};
+use blksched_measure::{Cell, Column, Quantity, Reasons, Table, Work};
+use blksched_simulate::story::StoriesAsked;
 use blksched_simulate::{JobOutcome, Trial};
 use blksched_workloads::host::fs::{FsKind, FsMount, MountOptions};
 use blksched_workloads::{JobPlan, Plan};
@@ -38,8 +41,11 @@ pub struct Remedy {
     pub mean: f64,
     /// Their 99th percentile \[ns\].
     pub p99: f64,
-    /// How many there were.
+    /// How many ended.
     pub syncs: u64,
+    /// How many syncs and writes had not ended when the run did and were older than the mean: in all of these figures
+    /// each counts with its age.
+    pub not_ended: u64,
     /// The mean of its writes \[ns\]: they wait for a block in the log, or for room in it.
     pub mean_write: f64,
     /// The longest of both \[ns\].
@@ -89,13 +95,13 @@ impl Remedies {
             let plan = other.plan.clone();
             tried.push(Measured::of(&other)?.remedy(&plan, &who, what));
         }
-        tried.retain(|remedy| remedy.syncs > 0);
         tried.sort_by(|a, b| a.each.total_cmp(&b.each));
         tried.insert(0, as_it_was);
         Ok(Some(Remedies { who, tried, untried }))
     }
 
-    /// What helps most, in a sentence.
+    /// What helps most, in a sentence: the shortest time in syncs and writes for each sync, of what does not make the
+    /// slowest slower, if there is any.
     pub fn best(&self) -> String {
         let Remedies { who, tried, .. } = self;
         let Some((as_it_was, others)) = tried.split_first() else { return String::new() };
@@ -105,7 +111,9 @@ impl Remedies {
             all => format!("{} changes were", all.len()),
         };
         let tried = format!("{of} tried for {who}'s syncs, each in a run of its own");
-        let Some(best) = others.first().filter(|best| best.each < (1.0 - SAME) * as_it_was.each) else {
+        let help = || others.iter().filter(|other| other.each < (1.0 - SAME) * as_it_was.each);
+        let harmless = help().find(|other| other.longest <= (1.0 + SAME) * as_it_was.longest);
+        let Some(best) = harmless.or_else(|| help().next()) else {
             return format!("{tried}: none makes them shorter by 5 % on average.");
         };
         let figures = [
@@ -116,35 +124,46 @@ impl Remedies {
         let show = |ns| Quantity::Time.show(ns);
         // Writes that take no time beside a sync are no price.
         let differs = |then: f64, now: f64| (then - now).abs() > SAME * now && then.max(now) > 0.01 * as_it_was.mean;
-        let mut said = String::new();
-        for (name, then, now) in figures.into_iter().filter(|(_, then, now)| differs(*then, *now)) {
-            let and = match (said.is_empty(), then > now) {
-                (true, _) => "",
-                (false, true) => ", but ",
-                (false, false) => ", ",
-            };
-            said += &format!("{and}{name} {}, not {}", show(then), show(now));
+        let says = |(name, then, now): (&str, f64, f64)| format!("{name} {}, not {}", show(then), show(now));
+        let differing = figures.into_iter().filter(|(_, then, now)| differs(*then, *now));
+        let (losses, gains): (Vec<_>, Vec<_>) = differing.partition(|(_, then, now)| then > now);
+        let mut gains: Vec<String> = gains.into_iter().map(says).collect();
+        if gains.is_empty() {
+            gains.push(says(("syncs and writes together, for each sync,", best.each, as_it_was.each)));
         }
-        format!("{tried}; this helps most: {}: {said}.", best.what)
+        let losses: Vec<String> = losses.into_iter().map(says).collect();
+        let but = if losses.is_empty() { String::new() } else { format!(", but {}", losses.join(", ")) };
+        let open = match as_it_was.not_ended + best.not_ended > 0 {
+            true => "; what had not ended counts with its age",
+            false => "",
+        };
+        format!("{tried}; this helps most: {}: {}{but}{open}.", best.what, gains.join(", "))
     }
 
     /// The same as a table.
     pub fn table(&self) -> Table {
-        let mut table = Table::new(
-            "what would help",
-            vec![
-                Column::words("what", "changed, in a run of its own"),
-                Column::numbers("mean", &format!("{}: mean sync", self.who), Quantity::Time),
-                Column::numbers("p99", "p99", Quantity::Time),
-                Column::numbers("mean_write", "mean write", Quantity::Time),
-                Column::numbers("longest", "longest of both", Quantity::Time),
-                Column::numbers("syncs", "syncs", Quantity::Count),
-            ],
-        );
+        let mut columns = vec![
+            Column::words("what", "changed, in a run of its own"),
+            Column::numbers("mean", &format!("{}: mean sync", self.who), Quantity::Time),
+            Column::numbers("p99", "p99", Quantity::Time),
+            Column::numbers("mean_write", "mean write", Quantity::Time),
+            Column::numbers("longest", "longest of both", Quantity::Time),
+            Column::numbers("syncs", "syncs", Quantity::Count),
+        ];
+        let any_open = self.tried.iter().any(|remedy| remedy.not_ended > 0);
+        if any_open {
+            columns.push(Column::numbers("not_ended", "not ended", Quantity::Count));
+        }
+        let mut table = Table::new("what would help", columns);
         for remedy in &self.tried {
             let what = if remedy.what.is_empty() { "nothing" } else { &remedy.what };
-            let times = [remedy.mean, remedy.p99, remedy.mean_write, remedy.longest].map(Cell::from);
-            table.row([what.into()].into_iter().chain(times).chain([remedy.syncs.into()]));
+            let times = [remedy.mean, remedy.p99, remedy.mean_write, remedy.longest];
+            let times = times.map(|ns| if ns > 0.0 { Cell::from(ns) } else { Cell::Missing });
+            let counts = [Some(remedy.syncs), any_open.then_some(remedy.not_ended)].into_iter().flatten();
+            table.row([what.into()].into_iter().chain(times).chain(counts.map(Cell::from)));
+        }
+        if any_open {
+            table.note("what had not ended, and was older than the mean, counts with its age".to_owned());
         }
         let untried = self.untried.as_ref().map_or_else(String::new, |how| format!("; not tried: {how}"));
         table.note(format!("one seed each; `compare` says how sure{untried}"));
@@ -152,20 +171,51 @@ impl Remedies {
     }
 }
 
-/// A process's syncs: how many, their mean and 99th percentile \[ns\]; its writes; and the longest of both.
+/// A process's calls of one kind: those that ended, and those that had not and were older than the mean.
+#[derive(Default)]
+struct Calls {
+    ended: u64,
+    mean: f64,
+    open: u64,
+    /// Of the open ones, all of it \[ns\].
+    age: f64,
+    /// Of both \[ns\].
+    longest: f64,
+}
+
+impl Calls {
+    fn of((ended, mean, longest): (u64, f64, Span), open: impl Iterator<Item = Span>) -> Calls {
+        let calls = Calls { ended, mean, longest: longest.as_ns() as f64, ..Calls::default() };
+        let ages = open.map(|age| age.as_ns() as f64).filter(|age| ended == 0 || *age > mean);
+        ages.fold(calls, |calls, age| Calls {
+            open: calls.open + 1,
+            age: calls.age + age,
+            longest: calls.longest.max(age),
+            ..calls
+        })
+    }
+
+    fn count(&self) -> u64 {
+        self.ended + self.open
+    }
+
+    fn time(&self) -> f64 {
+        self.mean * self.ended as f64 + self.age
+    }
+}
+
+/// A process's syncs, their 99th percentile \[ns\], and its writes.
 struct Syncs {
     by: SubmitterId,
-    count: u64,
-    mean: f64,
+    syncs: Calls,
     p99: f64,
-    writes: (u64, f64),
-    longest: f64,
+    writes: Calls,
 }
 
 impl Syncs {
     /// All time in syncs and writes \[ns\].
     fn in_all(&self) -> f64 {
-        self.mean * self.count as f64 + self.writes.1 * self.writes.0 as f64
+        self.syncs.time() + self.writes.time()
     }
 }
 
@@ -174,17 +224,24 @@ struct Measured(Vec<Syncs>);
 
 impl Measured {
     fn of(trial: &Trial) -> Result<Measured, Error> {
-        let findings = trial.simulate().map_err(Error::input)?;
+        let teller = Rc::new(RefCell::new(trial.storyteller(StoriesAsked::nothing())));
+        let findings = trial.simulate_before(teller.clone(), Reasons::new()).map_err(Error::input)?;
+        let (teller, end) = (teller.borrow(), Instant::ZERO + findings.elapsed);
         let of = |(job, outcome): (&JobPlan, &JobOutcome)| {
-            let (syncs, writes) = (outcome.record.work(Work::Sync), outcome.record.work(Work::Write));
-            Syncs {
-                by: job.submitter,
-                count: syncs.ios,
-                mean: syncs.lat.mean(),
-                p99: syncs.clat.percentile(99.0).as_ns() as f64,
-                writes: (writes.ios, writes.lat.mean()),
-                longest: syncs.clat.max().max(writes.clat.max()).as_ns() as f64,
-            }
+            let open = |is: fn(Op) -> bool| {
+                let own = teller.unfinished().filter(move |(begun, _)| begun.by == job.submitter && is(begun.op));
+                own.map(|(_, at)| end.since(at))
+            };
+            let ended = |work: Work| {
+                let of = outcome.record.work(work);
+                (of.ios, of.lat.mean(), of.clat.max())
+            };
+            let syncs = Calls::of(ended(Work::Sync), open(|op| op == Op::Flush));
+            let writes = Calls::of(ended(Work::Write), open(|op| matches!(op, Op::Write | Op::WriteZeroes)));
+            let p99 = outcome.record.work(Work::Sync).clat.percentile(99.0).as_ns() as f64;
+            // One that is open is beyond that if it is more than a hundredth of all.
+            let p99 = if syncs.open * 100 > syncs.count() { p99.max(syncs.longest) } else { p99 };
+            Syncs { by: job.submitter, syncs, p99, writes }
         };
         Ok(Measured(trial.plan.jobs.iter().zip(&findings.jobs).map(of).collect()))
     }
@@ -196,20 +253,20 @@ impl Measured {
 
     /// All syncs of the jobs of this name.
     fn remedy(&self, plan: &Plan, who: &str, what: String) -> Remedy {
-        let count = self.own(plan, who).map(|syncs| syncs.count).sum::<u64>();
-        let time: f64 = self.own(plan, who).map(|syncs| syncs.mean * syncs.count as f64).sum();
+        let sum = |of: fn(&Syncs) -> f64| self.own(plan, who).map(of).sum::<f64>();
+        let count = |of: fn(&Syncs) -> u64| self.own(plan, who).map(of).sum::<u64>();
         let most = |of: fn(&Syncs) -> f64| self.own(plan, who).map(of).fold(0.0, f64::max);
-        let writes = self.own(plan, who).map(|syncs| syncs.writes.0).sum::<u64>();
-        let in_writes: f64 = self.own(plan, who).map(|syncs| syncs.writes.1 * syncs.writes.0 as f64).sum();
         let each = |time: f64, count: u64| time / count.max(1) as f64;
+        let syncs = count(|own| own.syncs.count());
         Remedy {
             what,
-            mean: each(time, count),
-            p99: most(|syncs| syncs.p99),
-            syncs: count,
-            mean_write: each(in_writes, writes),
-            longest: most(|syncs| syncs.longest),
-            each: each(time + in_writes, count),
+            mean: each(sum(|own| own.syncs.time()), syncs),
+            p99: most(|own| own.p99),
+            syncs: count(|own| own.syncs.ended),
+            not_ended: count(|own| own.syncs.open + own.writes.open),
+            mean_write: each(sum(|own| own.writes.time()), count(|own| own.writes.count())),
+            longest: most(|own| own.syncs.longest.max(own.writes.longest)),
+            each: each(sum(Syncs::in_all), syncs),
         }
     }
 
@@ -217,7 +274,7 @@ impl Measured {
     /// that counts. What a job waits for its own group's cap is as it was asked for, and counts only if there is
     /// nothing else.
     fn who_waits(&self, plan: &Plan, blame: &Rows) -> Option<String> {
-        let in_syncs = |name: &str| match self.own(plan, name).any(|syncs| syncs.count > 0) {
+        let in_syncs = |name: &str| match self.own(plan, name).any(|own| own.syncs.count() > 0) {
             true => self.own(plan, name).map(Syncs::in_all).sum::<f64>(),
             false => 0.0,
         };
@@ -227,9 +284,12 @@ impl Measured {
         };
         let longest = |time: &dyn Fn(&str) -> f64| {
             let names = plan.jobs.iter().map(|job| &job.name);
-            let all = |name: &str| blame.totals.get(name).map(|total| total.0.as_ns() as f64);
-            let counts =
-                names.filter(|name| all(name).is_some_and(|all| time(name) > 0.0 && time(name) >= NAMED * all));
+            let open = |name: &str| self.own(plan, name).map(|own| own.syncs.age + own.writes.age).sum::<f64>();
+            let ended = |name: &str| blame.totals.get(name).map_or(0.0, |total| total.0.as_ns() as f64);
+            let counts = names
+                .filter(|name| time(name) > 0.0 && time(name) >= NAMED * (ended(name) + open(name)))
+                // Of others than the processes asked for nothing is known.
+                .filter(|name| blame.is_about(name));
             counts.max_by(|a, b| time(a).total_cmp(&time(b))).cloned()
         };
         longest(&|name| in_syncs(name) - capped(name)).or_else(|| longest(&in_syncs))
@@ -247,6 +307,10 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
         if let Ok(other) = of(&named).or_else(|_| of(scheduler)) {
             // Of schedulers that decide alike under several kernels only the newest is there.
             let of_another = kernel.is_some() && !other.name.contains('@');
+            // There metadata pass a group's cap, which would be taken for the scheduler's doing.
+            if of_another && Capped::all(&trial.plan).next().is_some() {
+                continue;
+            }
             let of = if of_another { format!(" as of Linux {PASSES}") } else { String::new() };
             others.push((format!("{}{of}", other.name), stage.trial(scene, &other, trial.limit)));
         }
@@ -309,7 +373,12 @@ fn log_apart(
     let on = |disk: &str| format!("{fs}{and}{option}={disk}");
     let untried = |how: String| Some(LogApart::Untried(format!("its log on another disk ({how})")));
     if !plan.disks.is_empty() || plan.member.is_some() {
-        return untried(format!("{}, another of the run's", on("DISK")));
+        // Only what loads: not every disk of a run can hold a log, nor every file system have one elsewhere.
+        let loads = |disk: &String| {
+            let scene = FsMount::named(&on(disk)).map(|fs| Scene { fs: Some(fs), ..scene.clone() });
+            scene.is_ok_and(|scene| Stage::load(&scene, files).is_ok())
+        };
+        return untried(format!("--fs {}", on(plan.disks.iter().find(|disk| loads(disk))?)));
     }
     if stage.workload.file.as_ref().is_some_and(|file| file.file_system().is_some()) {
         return untried(format!("fs={} in the job file, and --disk sda=…,sdb=…", on("sdb")));
@@ -345,4 +414,42 @@ fn capless(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial) -
 /// The kernel in a scheduler's name, without knobs.
 fn release(kernel: &str) -> &str {
     kernel.split([':', ' ', '+']).next().unwrap_or(kernel)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// In milliseconds: the mean sync, the mean write, the longest, and the figure that ranks.
+    fn remedy(what: &str, [mean, mean_write, longest, each]: [f64; 4]) -> Remedy {
+        let [mean, mean_write, longest, each] = [mean, mean_write, longest, each].map(|ms| 1e6 * ms);
+        Remedy { what: what.to_owned(), mean, p99: mean, syncs: 9, not_ended: 0, mean_write, longest, each }
+    }
+
+    fn best(tried: Vec<Remedy>) -> String {
+        let all = Remedies { who: "db".to_owned(), tried, untried: None }.best();
+        all.split_once("each in a run of its own").expect("what was tried").1.to_owned()
+    }
+
+    #[test]
+    fn the_gains_come_first_and_there_is_one() {
+        let as_it_was = || remedy("", [20.0, 30.0, 100.0, 50.0]);
+        let losing = remedy("none", [24.0, 20.0, 100.0, 44.0]);
+        let said = "; this helps most: none: the mean write 20.0ms, not 30.0ms, but the mean sync 24.0ms, not 20.0ms.";
+        assert_eq!(best(vec![as_it_was(), losing]), said);
+        let by_a_little = remedy("commit=30", [19.5, 29.0, 100.0, 47.0]);
+        let said = "; this helps most: commit=30: syncs and writes together, for each sync, 47.0ms, not 50.0ms.";
+        assert_eq!(best(vec![as_it_was(), by_a_little]), said);
+        let same = remedy("kyber", [20.0, 30.0, 90.0, 49.0]);
+        assert_eq!(best(vec![as_it_was(), same]), ": none makes them shorter by 5 % on average.");
+    }
+
+    #[test]
+    fn what_makes_the_slowest_slower_is_named_only_if_nothing_else_helps() {
+        let as_it_was = || remedy("", [20.0, 30.0, 100.0, 50.0]);
+        let (fast, steady) = (remedy("bfq", [5.0, 5.0, 300.0, 10.0]), remedy("kyber", [10.0, 15.0, 80.0, 25.0]));
+        assert!(best(vec![as_it_was(), fast.clone(), steady]).starts_with("; this helps most: kyber: the mean sync "));
+        let said = best(vec![as_it_was(), fast]);
+        assert!(said.ends_with(", but the longest sync or write 300ms, not 100ms."), "{said}");
+    }
 }
