@@ -68,16 +68,26 @@ pub(super) fn syncs(measured: &[Arc<Measured>]) -> Option<Table> {
     Some(table)
 }
 
-/// Whose calls are in the means, if several jobs sync: one's may be a thousand times as long as another's.
+/// Whose calls are in the means, if jobs of several names sync: one's may be a thousand times as long as another's.
 fn whose(measured: &[Arc<Measured>]) -> String {
     let syncs = |job: &&JobMeasure| job.work(Work::Sync).is_some();
     let all = measured.iter().map(|one| one.jobs.iter().filter(syncs).map(JobMeasure::label).collect::<Vec<_>>());
-    match all.max_by_key(Vec::len) {
-        Some(names) if names.len() > 1 => {
-            format!(" of {} together (`explain --process NAME` tells one job's)", names.join(", "))
+    let all = all.max_by_key(Vec::len).unwrap_or_default();
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for label in all.iter().map(AsRef::as_ref) {
+        match names.iter_mut().find(|(name, _)| *name == label) {
+            Some((_, count)) => *count += 1,
+            None => names.push((label, 1)),
         }
-        _ => String::new(),
     }
+    if names.len() < 2 {
+        return String::new();
+    }
+    let show = |&(name, count): &(&str, usize)| if count > 1 { format!("{name} ×{count}") } else { name.to_owned() };
+    format!(
+        " of {} together (`explain --process NAME` tells what the slowest of one job waited for)",
+        names.iter().map(show).collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The column of a part of an fsync.
