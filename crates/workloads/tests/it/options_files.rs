@@ -212,6 +212,8 @@ fn a_file_system_that_a_job_contradicts_is_an_error_with_its_line() {
     assert!(two.contains("a.fio:5") && two.contains("another file system"), "{two}");
     let unknown = JobFile::parse("[a]\n; blksched: fs=btrfs\nsize=1m\n", "a.fio").unwrap_err().to_string();
     assert!(unknown.contains("not modelled: ext4, xfs and none are"), "{unknown}");
+    let colon = JobFile::parse("[a]\n; blksched: fs=xfs commit=5\nsize=1m\n", "a.fio").unwrap_err().to_string();
+    assert!(colon.contains("`xfs commit=5` is not understood"), "{colon}");
     let unknown = JobFile::parse("[a]\n; blksched: fs=ext4:comit=9\nsize=1m\n", "a.fio").unwrap_err().to_string();
     assert!(unknown.contains("a.fio:2") && unknown.contains("expected data, commit, barrier"), "{unknown}");
     assert!(unknown.contains("did you mean `commit`?"), "{unknown}");

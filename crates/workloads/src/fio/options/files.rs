@@ -88,7 +88,12 @@ fn wrong_mount(wrong: WrongMount) -> ValueError {
         return ValueError { expected: format!("another one ({why})"), nearest, part: None };
     };
     let word = title.split('`').nth(1).unwrap_or(title);
-    let title = if title.contains('`') { title.to_owned() } else { format!("`{title}` is not understood") };
+    let title = match title.contains('`') {
+        // No title without a predicate.
+        true if title == format!("`{word}`") => format!("{title} is not understood"),
+        true => title.to_owned(),
+        false => format!("`{title}` is not understood"),
+    };
     ValueError { expected: expected.to_owned(), nearest, part: Some((word.to_owned(), title)) }
 }
 

@@ -449,7 +449,12 @@ fn with_colon(wrong: WrongMount, word: &str) -> WrongMount {
     let found = word.trim().split_once([',', ' ']);
     let found = found.filter(|(name, options)| has_options(name) && !options.trim().is_empty());
     let Some((name, options)) = found else { return wrong };
-    let why = format!("`{}`: expected a colon before options, as in `{name}:{}`", word.trim(), options.trim());
+    let (word, with_it) = (word.trim(), format!("{name}:{}", options.trim()));
+    // What is refused itself is no advice.
+    let why = match FsMount::named(&with_it) {
+        Ok(_) => format!("`{word}`: expected a colon before options, as in `{with_it}`"),
+        Err(inner) => format!("`{word}`: expected a colon before options; and {}", inner.why),
+    };
     WrongMount { why, nearest: None }
 }
 
@@ -580,6 +585,7 @@ mod tests {
             ("ext4:errors=painc", "`errors=painc`: expected errors=continue, errors=remount-ro", Some("panic")),
             ("ext4:auto_da_alloc=0", "`noauto_da_alloc` of ext4 is not modelled", None),
             ("ext4:auto_da_alloc=2", "`auto_da_alloc=2`: expected auto_da_alloc=1", None),
+            ("xfs commit=5", "expected a colon before options; and unknown option `commit` of xfs (ext4 has", None),
         ];
         for (text, why, nearest) in all {
             let wrong = FsMount::named(text).unwrap_err();
