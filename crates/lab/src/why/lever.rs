@@ -160,7 +160,7 @@ impl LeverSaid {
     }
 }
 
-/// What decided about the waits of the jobs called `who` in this trial of that length: the knob, its value, and what half or twice as
+/// What decided about the waits of the jobs called `who` in this trial: the knob, its value, and what half or twice as
 /// much does in the same run. `None` if no knob of the scheduler has a part of [`NAMED`] in their time.
 ///
 /// # Errors

@@ -82,7 +82,7 @@ pub(super) fn brief_of_unfinished(begun: &Begun, after: Span, names: &Names) -> 
     said + ": a longer one (--time) tells why."
 }
 
-/// What most of its time went to: `append's slowest I/O (7, an fsync) took 9.43s, 5.33s of it for the journal's writes`.
+/// What most of its time went to: `append's slowest I/O (7, an fsync) took 9.43s, 5.33s of it for …`.
 ///
 /// **Rule** one division of its time: by the journal, if that had half of it, or else by its largest part.
 pub(super) fn brief(story: &Story, names: &Names) -> String {

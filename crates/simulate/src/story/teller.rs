@@ -37,9 +37,8 @@ impl StoriesAsked {
     }
 
     fn wants(&self, story: &Story) -> bool {
-        self.nth.is_none_or(|nth| story.nth == nth)
-            && self.at.is_none_or(|at| story.begun_at <= at && at < story.landed_at)
-            && self.is_of(story.begun.by)
+        let was_there = |at| story.begun_at <= at && at < story.landed_at;
+        self.nth.is_none_or(|nth| story.nth == nth) && self.at.is_none_or(was_there) && self.is_of(story.begun.by)
     }
 
     /// Whether this process is one of those asked for.
@@ -233,16 +232,15 @@ impl Storyteller {
         &self.stories
     }
 
-    /// The slowest story of each process asked for, of the whole run: whichever number or moment was asked for.
+    /// The slowest story of each process asked for, of the whole run.
     pub fn slowest_of_each(&self) -> impl Iterator<Item = &Story> {
         self.slowest_of.values()
     }
 
     /// What has begun and not ended, of the processes asked for, and when it began.
     pub fn unfinished(&self) -> impl Iterator<Item = (&Begun, Instant)> {
-        let own = self.open.iter().flatten().filter(|io| io.begun.kind != IoRoute::Transfer);
-        let own = own.filter(|io| self.asked.is_of(io.begun.by));
-        own.map(|io| (&io.begun, io.begun_at))
+        let is_own = |io: &&OpenIo| io.begun.kind != IoRoute::Transfer && self.asked.is_of(io.begun.by);
+        self.open.iter().flatten().filter(is_own).map(|io| (&io.begun, io.begun_at))
     }
 
     /// Which stories are wanted.
@@ -516,12 +514,10 @@ impl Storyteller {
     }
 
     fn keep(&mut self, story: Story) {
-        if self.keeps_latest {
-            self.latest = Some(story.clone());
-        }
-        let slowest = self.slowest_of.get(&story.begun.by);
-        if self.asked.is_of(story.begun.by) && slowest.is_none_or(|slowest| slowest.latency() < story.latency()) {
-            self.slowest_of.insert(story.begun.by, story.clone());
+        self.latest = self.keeps_latest.then(|| story.clone());
+        let by = story.begun.by;
+        if self.asked.is_of(by) && self.slowest_of.get(&by).is_none_or(|other| other.latency() < story.latency()) {
+            self.slowest_of.insert(by, story.clone());
         }
         if !self.asked.wants(&story) {
             return;
