@@ -173,7 +173,7 @@ impl Remedies {
 
 /// A process's calls of one kind: those that ended, and those that had not and were older than the mean.
 #[derive(Default)]
-struct Calls {
+struct CallFigures {
     ended: u64,
     mean: f64,
     open: u64,
@@ -183,11 +183,11 @@ struct Calls {
     longest: f64,
 }
 
-impl Calls {
-    fn of((ended, mean, longest): (u64, f64, Span), open: impl Iterator<Item = Span>) -> Calls {
-        let calls = Calls { ended, mean, longest: longest.as_ns() as f64, ..Calls::default() };
+impl CallFigures {
+    fn of((ended, mean, longest): (u64, f64, Span), open: impl Iterator<Item = Span>) -> CallFigures {
+        let calls = CallFigures { ended, mean, longest: longest.as_ns() as f64, ..CallFigures::default() };
         let ages = open.map(|age| age.as_ns() as f64).filter(|age| ended == 0 || *age > mean);
-        ages.fold(calls, |calls, age| Calls {
+        ages.fold(calls, |calls, age| CallFigures {
             open: calls.open + 1,
             age: calls.age + age,
             longest: calls.longest.max(age),
@@ -207,9 +207,9 @@ impl Calls {
 /// A process's syncs, their 99th percentile \[ns\], and its writes.
 struct Syncs {
     by: SubmitterId,
-    syncs: Calls,
+    syncs: CallFigures,
     p99: f64,
-    writes: Calls,
+    writes: CallFigures,
 }
 
 impl Syncs {
@@ -236,8 +236,8 @@ impl Measured {
                 let of = outcome.record.work(work);
                 (of.ios, of.lat.mean(), of.clat.max())
             };
-            let syncs = Calls::of(ended(Work::Sync), open(|op| op == Op::Flush));
-            let writes = Calls::of(ended(Work::Write), open(|op| matches!(op, Op::Write | Op::WriteZeroes)));
+            let syncs = CallFigures::of(ended(Work::Sync), open(|op| op == Op::Flush));
+            let writes = CallFigures::of(ended(Work::Write), open(|op| matches!(op, Op::Write | Op::WriteZeroes)));
             let p99 = outcome.record.work(Work::Sync).clat.percentile(99.0).as_ns() as f64;
             // One that is open is beyond that if it is more than a hundredth of all.
             let p99 = if syncs.open * 100 > syncs.count() { p99.max(syncs.longest) } else { p99 };
