@@ -142,7 +142,7 @@ def test_a_question_that_is_not_understood_says_what_was_expected() -> None:
         ({"fs": "btrfs"}, "this file system is not modelled"),
         ({"fs": "xfs:logbsz=64k"}, "did you mean `logbsize`"),
         ({"time": "soon"}, "time: "),
-        ({"starts": "late"}, "expected drawn, as-said or one-first"),
+        ({"starts": "late"}, "expected as-said, drawn, one-first"),
         ({"seeds": 0}, "expected a number from 1"),
         ({"goal": "ap: p99 read"}, "did you mean `app`"),
     ]:

@@ -3,6 +3,7 @@
 use blksched::surroundings::{DispatchAhead, Wakes, wbt};
 use blksched::{BlockQueue, Built, Choice, Kernel, Listener, Plugging, QueueConfig, Span, SubmitterId};
 use blksched_disks::{Attached, Facts};
+use blksched_text::nearest;
 use blksched_workloads::host::{HostKnobs, Ticks, WriteBack};
 
 use crate::cpu::{HostCpus, SchedulerCosts};
@@ -66,9 +67,9 @@ pub const LATEST_START: Span = Span::from_ms(10);
 pub const AHEAD: Span = Span::from_ms(200);
 
 impl Starts {
-    /// Every kind, by its word.
+    /// Every kind, by its word, the default first.
     pub const WORDS: [(&str, Starts); 3] =
-        [("drawn", Starts::Drawn(0)), ("as-said", Starts::AsSaid), ("one-first", Starts::OneFirst(0))];
+        [("as-said", Starts::AsSaid), ("drawn", Starts::Drawn(0)), ("one-first", Starts::OneFirst(0))];
 
     /// Its word.
     pub fn word(self) -> &'static str {
@@ -82,10 +83,14 @@ impl Starts {
     /// The kind with this word.
     ///
     /// # Errors
-    /// Which words there are.
+    /// Which words there are, and the nearest.
     pub fn named(word: &str) -> Result<Starts, String> {
-        let known = Starts::WORDS.iter().find(|(name, _)| *name == word);
-        known.map(|(_, starts)| *starts).ok_or_else(|| format!("expected drawn, as-said or one-first, not `{word}`"))
+        if let Some((_, starts)) = Starts::WORDS.iter().find(|(name, _)| *name == word) {
+            return Ok(*starts);
+        }
+        let names = Starts::WORDS.map(|(name, _)| name);
+        let meant = nearest(word, names).map_or_else(String::new, |name| format!("; did you mean `{name}`?"));
+        Err(format!("expected {}, not `{word}`{meant}", names.join(", ")))
     }
 
     /// The same, but that one process comes first.
@@ -228,7 +233,12 @@ mod tests {
         for (word, starts) in Starts::WORDS {
             assert_eq!((Starts::named(word), starts.word()), (Ok(starts), word));
         }
-        assert_eq!(Starts::named("apart"), Err("expected drawn, as-said or one-first, not `apart`".to_owned()));
+        let wrong = |word| Starts::named(word).unwrap_err();
+        assert_eq!(wrong("apart"), "expected as-said, drawn, one-first, not `apart`");
+        assert_eq!(
+            wrong("one-frist"),
+            "expected as-said, drawn, one-first, not `one-frist`; did you mean `one-first`?"
+        );
     }
 
     #[test]

@@ -35,7 +35,7 @@ use crate::watch::Watch;
 const CAPACITY: &str = "capacity";
 
 /// The key of what is assumed of the processes: that they begin together.
-pub const STARTS: &str = "starts";
+const STARTS: &str = "starts";
 
 /// How many times the ends of all values are drawn.
 const CORNERS: usize = 4;
@@ -80,7 +80,7 @@ pub struct ShortVerdict {
 /// The verdict with some values moved.
 #[derive(Clone, Debug)]
 pub struct Moved {
-    /// The keys in the disk's file, and their values.
+    /// The keys in the disk's file, and their values; or `starts`: the processes do not begin together.
     pub changes: Vec<(String, String)>,
     /// The verdict there; `None` if it was not run: the disk has another size, so the load lies elsewhere on it.
     pub verdict: Option<ShortVerdict>,

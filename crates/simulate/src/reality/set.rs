@@ -237,7 +237,7 @@ fn read<'t>(
         nr_requests: head.count_within("nr_requests", 0..=u32::MAX)?,
         driver_tags: count_or(&head, "driver_tags", 0, u32::MAX)?,
         // fio starts its processes together.
-        starts: head.word_or("starts", &[("as-said", Starts::AsSaid), Starts::WORDS[0], Starts::WORDS[2]])?,
+        starts: head.word_or("starts", &Starts::WORDS)?,
         cpus: count_or(&head, "cpus", 0, u32::MAX)?,
         host: match head.text("host")? {
             Some(said) => HostKnobs::parse(&said.value).map_err(|error| head.complain(&said.at, error.to_string()))?,
