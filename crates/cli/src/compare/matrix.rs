@@ -68,8 +68,8 @@ pub(crate) struct MatrixArguments {
     /// How many threads run at a time [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Option<u32>,
-    /// The file system below the workloads' files: ext4, xfs, none (files are regions of the disk) [default: as the
-    /// workload's own job file says, or ext4]
+    /// The file system below the workloads' files: ext4, xfs, ext3, ext2, none (files are regions of the disk)
+    /// [default: as the workload's own job file says, or ext4]
     #[arg(long, value_name = "NAME[:OPTION,…]", value_parser = FsMount::named)]
     fs: Option<FsMount>,
     /// Also write every candidate's ratio as CSV

@@ -86,7 +86,7 @@ fn is_within(upper: &Path, overlay: &Line) -> bool {
 fn modelled(path: &Path, line: &Line, mut notes: Vec<String>) -> Result<Mounted, String> {
     let mut fs = FsMount::named(&line.kind).map_err(|_| {
         let (place, kind) = (line.place.display(), &line.kind);
-        format!("{place} is {kind}, which is not modelled: ext4 and xfs are, and raw devices (--on /dev/…)")
+        format!("{place} is {kind}, which is not modelled: ext4, xfs, ext3 and ext2 are, and raw devices (--on /dev/…)")
     })?;
     let mut taken = String::new();
     let journals_data = line.option("data") == Some("journal");
@@ -160,6 +160,6 @@ mod tests {
     fn an_overlay_writes_to_the_file_system_below_and_what_is_not_modelled_says_so() {
         assert_eq!(on("/merged/db").as_deref(), Ok("xfs:logbsize=64k"));
         assert!(on("/inside/db").unwrap_err().contains("cannot be seen from here; say what it is on with --fs"));
-        assert!(on("/home/me").unwrap_err().contains("/home is btrfs, which is not modelled: ext4 and xfs are"));
+        assert!(on("/home/me").unwrap_err().contains("/home is btrfs, which is not modelled: ext4, xfs, ext3 and"));
     }
 }

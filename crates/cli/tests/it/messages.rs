@@ -293,7 +293,7 @@ fn serve_ctl_and_load_complain_alike() {
 
 #[test]
 fn a_file_system_is_one_that_is_modelled_and_that_no_job_contradicts() {
-    refused(&["simulate", "--fs", "ext3"], &["--fs", "not modelled: ext4, xfs and none are"]);
+    refused(&["simulate", "--fs", "zfs"], &["--fs", "not modelled: ext4, xfs, ext3, ext2 and none are"]);
     refused(&["simulate", "--fs", "ext4:fast_commit"], &["`fast_commit` of ext4 is not modelled"]);
     let misspelt = ["unknown option `comit` of ext4: expected data, commit", "did you mean `commit`?"];
     refused(&["compare", "--fs", "ext4:comit=9"], &misspelt);
@@ -304,7 +304,7 @@ fn a_file_system_is_one_that_is_modelled_and_that_no_job_contradicts() {
     let raw = file(&folder, "raw.fio", b"[a]\nfilename=/dev/sda\nsize=1m\n");
     let line = "filename=/dev/sda";
     refused(&["compare", &raw, "--fs", "ext4"], &["--fs ext4: every job uses a raw device", line, "outside /dev"]);
-    let words = [("fs=extt4", "expected ext4, xfs or none"), ("fs=zfs", "expected another one (this file system is")];
+    let words = [("fs=extt4", "expected ext4, xfs, ext3, ext2 or none"), ("fs=zfs", "expected another one (this file system is")];
     for (nth, (said, expected)) in words.into_iter().enumerate() {
         let jobs = format!("[a]\n; blksched: {said}\nsize=1m\n");
         let jobs = file(&folder, &format!("word-{nth}.fio"), jobs.as_bytes());

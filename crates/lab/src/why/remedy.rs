@@ -12,7 +12,7 @@ use blksched::{Catalogue, Instant, Op, Span, SubmitterId};
 use blksched_measure::{Cell, Column, Quantity, Reasons, Table, Work};
 use blksched_simulate::story::StoriesAsked;
 use blksched_simulate::{JobOutcome, Trial};
-use blksched_workloads::host::fs::{FsKind, FsMount, MountOptions};
+use blksched_workloads::host::fs::{FsKind, FsMount, JournalMode, MountOptions, NewBlocks};
 use blksched_workloads::{JobPlan, Plan};
 
 use super::blame::{OWN_GROUP, Rows};
@@ -332,11 +332,16 @@ fn others(stage: &Stage, scene: &Scene, contender: &Contender, trial: &Trial, wh
         plan.fs = fs;
         Trial { plan: Arc::new(plan), ..trial.clone() }
     };
-    if fs == FsKind::Ext4 && fs.options.has_journal {
+    if fs.kind.is_ext() && fs.options.has_journal {
         let commit = Span::from_secs(30);
         let options = MountOptions { commit, ..fs.options };
         if fs.options.commit < commit {
             others.push(("commit=30".to_owned(), on(FsMount { options, ..fs })));
+        }
+        // Where a commit waits for others' data.
+        if fs.options.new_blocks() != NewBlocks::Unwritten && fs.options.data == JournalMode::Ordered {
+            let options = MountOptions { data: JournalMode::Writeback, ..fs.options };
+            others.push(("data=writeback".to_owned(), on(FsMount { options, ..fs })));
         }
     }
     if let Some(plan) = stage.with_data_syncs(who) {

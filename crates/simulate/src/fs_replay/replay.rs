@@ -254,10 +254,11 @@ impl Replay<'_> {
     }
 
     /// Whether ours is a part of the recorded request: files that the flusher writes together lay side by side there,
-    /// and have places of their own here.
+    /// and so did indirect blocks that a process writes, which have places of their own here.
     fn is_part(&self, recorded: &Asked, ours: &Asked) -> bool {
         let of_flusher = ours.by == FLUSHER && ours.carries == Carries::Data;
-        of_flusher && recorded.is_like(ours) && ours.sectors < recorded.sectors
+        let of_process = ours.by.0 >= FIRST_PROCESS && ours.carries == Carries::Home;
+        (of_flusher || of_process) && recorded.is_like(ours) && ours.sectors < recorded.sectors
     }
 
     /// Whether another of the processes that wait for this write of xfs's log has sent it: who wakes first is a race.

@@ -6,8 +6,8 @@ use blksched::{Instant, Span, SubmitterId};
 use blksched_traces::fs_recording::{FsEvent, FsRecording};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
-    Change, Ext4, Ext4Settings, Extent, FileExtents, FileSystem, InodeId, JournalMode, JournalRace, Known, NamedIn,
-    NewBlocks, Places, TickPhase, Xfs, XfsSettings,
+    Change, Ext4, Ext4Settings, Extent, FileExtents, FileSystem, FsKind, InodeId, JournalMode, JournalRace, Known,
+    MountOptions, NamedIn, NewBlocks, Places, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{RangeSync, SyncAll};
 
@@ -114,7 +114,7 @@ impl Scene {
         let cache = header.disk.write_cache == "write back";
         let longest = header.disk.max_sectors_kb / 4;
         let (fs, log) = match header.fs.as_str() {
-            "ext4" => ext4(recording, phase, longest)?,
+            "ext4" | "ext3" | "ext2" => ext4(recording, phase, longest)?,
             "xfs" => xfs(recording, phase, before.left_over)?,
             other => return Err(format!("a recording of {other}")),
         };
@@ -136,7 +136,8 @@ impl Scene {
 
 fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(FileSystem, (u64, u64)), String> {
     let header = &recording.header;
-    let has_journal = !header.mkfs.contains("^has_journal");
+    let kind = FsKind::named(&header.fs).map_err(|wrong| wrong.why)?;
+    let has_journal = kind != FsKind::Ext2 && !header.mkfs.contains("^has_journal");
     let journal = header.geometry.journal.first().copied().or((!has_journal).then_some((0, 0)));
     let journal = journal.ok_or("ext4 without a journal")?;
     let inodes_per_group = header.geometry.inodes_per_group;
@@ -145,6 +146,8 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
         journal_blocks: journal.1 / 8,
         inodes_per_group,
         has_journal,
+        new_blocks: MountOptions::of(kind).new_blocks(),
+        block_map: kind.block_map(),
         ..Ext4Settings::default()
     };
     if header.mkfs.contains("-O") && has_journal {
@@ -169,7 +172,7 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
             other => return Err(format!("ext4 mounted with {other}")),
         }
     }
-    let geometry = Ext4Geometry { sectors: header.disk.size / 512, inodes_per_group };
+    let geometry = Ext4Geometry { sectors: header.disk.size / 512, inodes_per_group, block_map: settings.block_map };
     let places = Places::new().recorded(placed(recording), leaf_group(recording));
     let race = JournalRace::Recorded(delays(recording, journal));
     let fs = Ext4::new(settings, geometry, longest).with(race, phase, places).with_jiffies(jiffies(recording));
@@ -260,6 +263,16 @@ fn placed(recording: &FsRecording) -> BTreeMap<(InodeId, u64), (u64, u64)> {
 
 /// New blocks whose place is not right behind the one of the block before.
 fn cuts(recording: &FsRecording) -> BTreeSet<(InodeId, u64)> {
+    if recording.header.fs != "ext4" {
+        // There events do not say what is to the left.
+        let places = placed(recording);
+        let behind: BTreeSet<(InodeId, u64, u64)> =
+            places.iter().map(|((ino, block), (place, count))| (*ino, block + count, place + count)).collect();
+        let cut = |((ino, block), (place, _)): (&(InodeId, u64), &(u64, u64))| {
+            (!behind.contains(&(*ino, *block, *place))).then_some((*ino, *block))
+        };
+        return places.iter().filter_map(cut).collect();
+    }
     let allocations = recording.events.iter().filter(|event| event.ev == "ext4_allocate_blocks" && !is_leaf(event));
     let cut = |event: &FsEvent| {
         let [ino, block, place, left, at] = ["ino", "lblk", "block", "lleft", "pleft"].map(|name| event.number(name));
@@ -480,11 +493,15 @@ fn blocks_of(recording: &FsRecording, inode: InodeId) -> FileExtents {
     let placed = events().find(|event| event.ev == "ext4_allocate_blocks" && !is_leaf(event));
     // Of a file that is removed only what becomes free is told; its number may be another's later.
     let is_data = |event: &&FsEvent| event.ev == "ext4_free_blocks" && !event.text("flags").contains("METADATA");
-    let freed = events().find(is_data);
-    if let Some(freed) = freed.filter(|freed| placed.is_none_or(|placed| placed.t > freed.t)) {
+    let before = |event: &&FsEvent| placed.is_none_or(|placed| placed.t > event.t);
+    // With extents they are freed from the end, and the whole file was one; without, from the beginning.
+    let runs = if recording.header.fs == "ext4" { 1 } else { usize::MAX };
+    let mut extents = FileExtents::default();
+    for freed in events().filter(is_data).filter(before).take(runs) {
         let [place, blocks] = ["block", "count"].map(|name| freed.number(name).unwrap_or(0));
-        let mut extents = FileExtents::default();
-        extents.insert(Extent { at: 0, blocks, place, written: true });
+        extents.insert(Extent { at: extents.end(), blocks, place, written: true });
+    }
+    if extents.count() > 0 {
         return extents;
     }
     let unwritten = events().find(|event| event.ev == "ext4_ext_handle_unwritten_extents");

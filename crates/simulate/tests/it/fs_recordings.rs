@@ -20,7 +20,7 @@ fn folder() -> PathBuf {
 
 fn recordings() -> Vec<String> {
     let mut found = Vec::new();
-    for fs in ["ext4", "xfs"] {
+    for fs in ["ext2", "ext3", "ext4", "xfs"] {
         for entry in std::fs::read_dir(folder().join(fs)).expect("the recordings") {
             let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
             found.extend(name.strip_suffix(".jsonl.gz").map(|name| format!("{fs}/{name}")));

@@ -8,7 +8,7 @@
 use core::ops::Range;
 
 use crate::host::fs::layout::{Ext4Geometry, XfsGeometry};
-use crate::host::fs::{BLOCK_SECTORS, FsKind};
+use crate::host::fs::{BLOCK_SECTORS, BlockMap, FsKind};
 
 const MIB: u64 = 1 << 20;
 /// The allocation unit of a file system \[bytes\].
@@ -135,8 +135,11 @@ impl FileRoom {
                 let xfs = XfsGeometry { sectors };
                 (xfs.first_file(0), xfs.log())
             }
-            FsKind::Ext4 | FsKind::None => {
-                let ext4 = Ext4Geometry::of(sectors);
+            FsKind::Ext4 | FsKind::Ext3 | FsKind::Ext2 | FsKind::None => {
+                let ext4 = match fs.block_map() {
+                    BlockMap::Extents => Ext4Geometry::of(sectors),
+                    BlockMap::Indirect => Ext4Geometry::older(sectors),
+                };
                 let (journal, blocks) = ext4.journal();
                 (ext4.first_file(), (journal, blocks * BLOCK_SECTORS))
             }

@@ -31,7 +31,7 @@ pub use ext4::{Ext4, Places};
 pub use extents::{Blocks, Extent, FileExtents};
 pub use inode::{Change, InodeId, Known, NamedIn};
 pub use journal::Journal;
-pub use kind::{Ext4Settings, FsKind, JournalMode, NewBlocks, XfsSettings};
+pub use kind::{BlockMap, Ext4Settings, FsKind, JournalMode, NewBlocks, XfsSettings};
 pub use mount::{DiskWord, FsMount, MountOptions, WrongMount};
 pub use outbox::{Agent, FsBio, FsIo, FsTask, FsWait, FsWish};
 pub use race::{JiffyCount, JournalRace, TickPhase};

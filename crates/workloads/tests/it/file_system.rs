@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
-    Change, Entry, Ext4, Ext4Settings, FileExtents, FileSystem, FsBio, FsWish, InodeId, JournalMode, JournalRace,
-    Known, Missing, NewBlocks, Places, Syncing, TickPhase, Xfs, XfsSettings,
+    BlockMap, Change, Entry, Ext4, Ext4Settings, FileExtents, FileSystem, FsBio, FsWish, InodeId, JournalMode,
+    JournalRace, Known, Missing, NewBlocks, Places, Syncing, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{
     Advice, ByteRange, CallWork, Calls, Host, HostCall, HostKnobs, NameChange, OpenFile, RangeSync, Stable, SyncAll,
@@ -55,12 +55,15 @@ enum Tested {
     /// Calls wait for commits.
     Sync,
     NoJournal,
+    /// Without extents: files have indirect blocks.
+    Ext3,
+    Ext2,
     Xfs,
     /// A log that is full after some dozens of syncs.
     XfsShortLog,
 }
 
-const ALL: [Tested; 13] = [
+const ALL: [Tested; 15] = [
     Tested::Ext4,
     Tested::Async,
     Tested::DataJournal,
@@ -72,6 +75,8 @@ const ALL: [Tested; 13] = [
     Tested::NoBarrier,
     Tested::AsyncNoBarrier,
     Tested::NoJournal,
+    Tested::Ext3,
+    Tested::Ext2,
     Tested::Xfs,
     Tested::XfsShortLog,
 ];
@@ -117,6 +122,10 @@ impl Rig {
             Tested::Sync => Ext4Settings { sync: true, dirsync: true, ..usual },
             Tested::NoBarrier => Ext4Settings { barrier: false, ..usual },
             Tested::NoJournal => Ext4Settings { has_journal: false, ..usual },
+            Tested::Ext3 | Tested::Ext2 => {
+                let has_journal = tested == Tested::Ext3;
+                Ext4Settings { new_blocks: NewBlocks::AtOnce, block_map: BlockMap::Indirect, has_journal, ..usual }
+            }
         };
         let fs = match tested {
             Tested::Xfs => FileSystem::Xfs(Box::new(Xfs::new(XfsSettings::default()))),

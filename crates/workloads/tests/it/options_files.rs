@@ -211,7 +211,7 @@ fn a_file_system_that_a_job_contradicts_is_an_error_with_its_line() {
     let two = error("[a]\n; blksched: fs=xfs\nsize=1m\n[b]\n; blksched: fs=ext4\nsize=1m\n");
     assert!(two.contains("a.fio:5") && two.contains("another file system"), "{two}");
     let unknown = JobFile::parse("[a]\n; blksched: fs=btrfs\nsize=1m\n", "a.fio").unwrap_err().to_string();
-    assert!(unknown.contains("not modelled: ext4, xfs and none are"), "{unknown}");
+    assert!(unknown.contains("not modelled: ext4, xfs, ext3, ext2 and none are"), "{unknown}");
     let colon = JobFile::parse("[a]\n; blksched: fs=xfs commit=5\nsize=1m\n", "a.fio").unwrap_err().to_string();
     assert!(colon.contains("`xfs commit=5` is not understood"), "{colon}");
     let unknown = JobFile::parse("[a]\n; blksched: fs=ext4:comit=9\nsize=1m\n", "a.fio").unwrap_err().to_string();

@@ -13,7 +13,7 @@ use crate::fio::layout::{FileExtent, Need};
 use crate::fio::sections::JobSection;
 use crate::fio::settings::{IoEngine, Mix, Preallocated, Settings};
 use crate::fio::values::LengthOrShare;
-use crate::host::fs::{FsKind, FsMount, JournalMode};
+use crate::host::fs::{BlockMap, FsKind, FsMount, JournalMode};
 use crate::host::{PAGE_BYTES, Pages, pages_of};
 use crate::plan::{FileState, PlannedFile};
 
@@ -73,17 +73,17 @@ pub(super) fn log_disk(
     }
 }
 
-/// The jobs as they run on this file system: with `data=journal`, ext4 has no direct I/O on files
+/// The jobs as they run on this file system: with `data=journal`, ext4 (and ext3) has no direct I/O on files
 /// (Documentation/admin-guide/ext4.rst), so that such jobs go through memory, with a note for each.
 pub(super) fn through_memory(jobs: &[JobSection], fs: FsMount) -> (Cow<'_, [JobSection]>, Vec<Note>) {
-    if fs.kind != FsKind::Ext4 || fs.options.data != JournalMode::Journal {
+    if !fs.kind.is_ext() || fs.options.data != JournalMode::Journal {
         return (Cow::Borrowed(jobs), Vec::new());
     }
     let mut jobs = jobs.to_vec();
     let is_raw = |job: &JobSection| job.settings.files.filename.as_ref().is_some_and(|name| are_devices(name));
     let mut notes = Vec::new();
     for job in jobs.iter_mut().filter(|job| job.settings.direct && !is_raw(job)) {
-        let why = "with data=journal, ext4 has no direct I/O: it goes through memory".to_owned();
+        let why = format!("with data=journal, {} has no direct I/O: it goes through memory", fs.kind);
         notes.push(Note { place: job.settings.place_of("direct", &job.place), option: "direct", why });
         job.settings.direct = false;
     }
@@ -99,7 +99,11 @@ pub(super) fn files(fs: FsKind, clones: &[JobClone<'_>], files: &Files, extents:
     let regular = (0..needs.len()).filter(|file| needs[*file] != Need::WholeDisk && files.disks[*file] == 0);
     let mut states: Vec<Option<FileState>> = vec![None; needs.len()];
     for clone in clones {
-        let state = state(clone);
+        let state = match state(clone) {
+            // `fallocate` is refused there, and fio goes on without it.
+            FileState::Unwritten if fs.block_map() == BlockMap::Indirect => FileState::Empty,
+            state => state,
+        };
         for &file in &clone.files {
             let known = states[file].get_or_insert(state);
             *known = [*known, state].into_iter().min_by_key(|state| *state as u8).unwrap_or(state);

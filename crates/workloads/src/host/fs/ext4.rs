@@ -11,7 +11,7 @@ use blksched::{Instant, Span};
 use super::extents::{Blocks, FileExtents};
 use super::inode::{Change, InodeId, Known};
 use super::journal::Journal;
-use super::kind::{Ext4Settings, NewBlocks};
+use super::kind::{BlockMap, Ext4Settings, NewBlocks};
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::Tid;
 use super::outbox::{Agent, FsOutbox, FsTask, FsWish};
@@ -21,6 +21,7 @@ use super::{Entry, Missing, Syncing};
 mod changes;
 mod data_journal;
 mod directories;
+mod indirect;
 mod no_journal;
 mod places;
 mod synchronous;
@@ -68,8 +69,8 @@ struct Handle {
     of: Option<(InodeId, Change)>,
     blocks: VecDeque<MetaBlock>,
     inodes: Vec<(InodeId, Matters)>,
-    /// A block that is freed when all have joined.
-    freed: Option<MetaBlock>,
+    /// Blocks that are freed when all have joined.
+    freed: Vec<MetaBlock>,
     /// Blocks whose data the commit needs.
     ordered: Option<(InodeId, Blocks)>,
     /// Whether its transaction is to be stable when the call returns; and what is changed after that.
@@ -190,7 +191,8 @@ impl Ext4 {
     }
 
     pub(super) fn know(&mut self, inode: InodeId, known: Known) {
-        let leaf = (known.extents.count() > INLINE).then_some(1);
+        let has_leaf = self.settings.block_map == BlockMap::Extents && known.extents.count() > INLINE;
+        let leaf = has_leaf.then_some(1);
         self.inodes.insert(inode, Ext4Inode { extents: known.extents, leaf, ..Ext4Inode::default() });
     }
 
@@ -295,7 +297,7 @@ impl Ext4 {
         let Some(tid) = self.journal.join(now, task, blocks, &mut self.out) else { return Entry::Waits };
         let Handle { inodes, freed, ordered, synchronous, behind, .. } =
             self.handles.remove(&task).expect("the task has a handle");
-        if let Some(block) = freed {
+        for block in freed {
             self.journal.revoke(now, block);
         }
         if let Some((inode, blocks)) = ordered {
@@ -319,8 +321,9 @@ impl Ext4 {
     pub(super) fn sync(&mut self, now: Instant, task: FsTask, inode: InodeId, what: Syncing) -> Missing {
         let known = self.inodes.entry(inode).or_default();
         let tid = match what {
-            Syncing::All => known.any,
-            Syncing::Data => known.needed,
+            // Without a journal `fdatasync` writes the inode, too, if only times changed (tried, ext4 and ext2).
+            Syncing::Data if self.bare.is_none() => known.needed,
+            Syncing::All | Syncing::Data => known.any,
         };
         if let Some(bare) = &mut self.bare {
             let changed = (tid > 0).then(|| self.geometry.table_of(inode));
@@ -431,7 +434,7 @@ impl Ext4 {
         if known.extents.count() <= INLINE {
             known.leaf = None;
             handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);
-            handle.freed = Some(leaf);
+            handle.freed.push(leaf);
         } else {
             handle.blocks.push_back(leaf);
         }

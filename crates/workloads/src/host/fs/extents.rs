@@ -107,6 +107,11 @@ impl FileExtents {
         self.within(blocks).any(|extent| !extent.written)
     }
 
+    /// Whether any of these blocks has a place.
+    pub fn has_any(&self, blocks: &Blocks) -> bool {
+        blocks.count() > 0 && self.within(blocks).next().is_some()
+    }
+
     /// The length of the extent that ends right before this block, if there is one.
     pub fn last_before(&self, at: u64) -> Option<u64> {
         let before = self.extents.range(..at).next_back().map(|(_, extent)| extent);

@@ -15,17 +15,21 @@ pub enum FsKind {
     None,
     /// ext4 with the defaults of mkfs 1.47.
     Ext4,
+    /// ext3 with the defaults of mkfs 1.47: ext4's machine without extents and delayed allocation.
+    Ext3,
+    /// ext2: ext3 without a journal.
+    Ext2,
     /// xfs with the defaults of xfsprogs 6.1.
     Xfs,
 }
 
 impl FsKind {
     /// All of them.
-    pub const ALL: [FsKind; 3] = [FsKind::None, FsKind::Ext4, FsKind::Xfs];
+    pub const ALL: [FsKind; 5] = [FsKind::None, FsKind::Ext4, FsKind::Ext3, FsKind::Ext2, FsKind::Xfs];
 
     /// The names of file systems that are understood, those that are not modelled among them.
     pub const WORDS: [&str; 10] =
-        ["ext4", "xfs", "none", "btrfs", "zfs", "f2fs", "ext3", "ext2", "bcachefs", "overlay"];
+        ["ext4", "xfs", "none", "ext3", "ext2", "btrfs", "zfs", "f2fs", "bcachefs", "overlay"];
 
     /// The one of this name.
     ///
@@ -38,7 +42,7 @@ impl FsKind {
                 Err(WrongMount { why: FsKind::not_modelled(word).to_owned(), nearest: None })
             }
             None => Err(WrongMount {
-                why: format!("unknown file system `{word}`: expected ext4, xfs or none"),
+                why: format!("unknown file system `{word}`: expected ext4, xfs, ext3, ext2 or none"),
                 // Long texts are not misspelt words.
                 nearest: nearest(word, FsKind::WORDS.into_iter().filter(|_| word.len() <= 64)),
             }),
@@ -49,11 +53,20 @@ impl FsKind {
     fn not_modelled(word: &str) -> &'static str {
         match word {
             "overlay" => "overlay2 writes to the file system below it: say that one, ext4 or xfs",
-            "ext2" | "ext3" => {
-                "ext2 and ext3 have rules of their own (ext3's commit waits for other files' data), and are not \
-                 modelled: ext4, xfs and none are"
-            }
-            _ => "this file system is not modelled: ext4, xfs and none are",
+            _ => "this file system is not modelled: ext4, xfs, ext3, ext2 and none are",
+        }
+    }
+
+    /// Whether it is one of those that ext4's driver mounts.
+    pub fn is_ext(self) -> bool {
+        matches!(self, FsKind::Ext4 | FsKind::Ext3 | FsKind::Ext2)
+    }
+
+    /// How its files' blocks are found, if it is one of ext4's.
+    pub fn block_map(self) -> BlockMap {
+        match self {
+            FsKind::Ext3 | FsKind::Ext2 => BlockMap::Indirect,
+            FsKind::None | FsKind::Ext4 | FsKind::Xfs => BlockMap::Extents,
         }
     }
 
@@ -62,6 +75,8 @@ impl FsKind {
         match self {
             FsKind::None => "none",
             FsKind::Ext4 => "ext4",
+            FsKind::Ext3 => "ext3",
+            FsKind::Ext2 => "ext2",
             FsKind::Xfs => "xfs",
         }
     }
@@ -71,6 +86,16 @@ impl fmt::Display for FsKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.word())
     }
+}
+
+/// How a file's blocks are found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BlockMap {
+    /// By extents: runs of blocks.
+    #[default]
+    Extents,
+    /// One by one: the inode has the first twelve, indirect blocks the others (ext2, ext3).
+    Indirect,
 }
 
 /// `data=` of ext4.
@@ -122,6 +147,8 @@ pub struct Ext4Settings {
     pub barrier: bool,
     /// `nodelalloc`, `dioread_lock`.
     pub new_blocks: NewBlocks,
+    /// Whether files have extents; without, new blocks get places at once.
+    pub block_map: BlockMap,
     /// `sync`: writes and removals are stable when they return.
     pub sync: bool,
     /// `dirsync`, which `sync` implies: so are changes of names.
@@ -152,6 +179,7 @@ impl Default for Ext4Settings {
             commit: Span::from_secs(5),
             barrier: true,
             new_blocks: NewBlocks::Unwritten,
+            block_map: BlockMap::Extents,
             sync: false,
             dirsync: false,
             batch: (Span::ZERO, Span::from_ms(15)),

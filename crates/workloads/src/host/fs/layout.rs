@@ -3,13 +3,16 @@
 //! **Rule** *ext4* has block groups of 128 MiB, 16 of which are a flex group: the bitmaps and inode tables of all 16
 //! lie at its beginning. The journal lies in the middle of the disk. Data do not follow their directory: everything new
 //! continues near the last allocation. *xfs* has 4 allocation groups; its log begins the third. Directories rotate
-//! over the groups, a directory's files lie in its group, one behind the other.
-//! **Origin** layout recordings on 1 GiB, 16 GiB and 1 TiB; the journal's sizes between them are MEMORY of `mkfs.ext4`.
+//! over the groups, a directory's files lie in its group, one behind the other. *ext2, ext3*: each block group has its
+//! own bitmaps and tables at its beginning; the journal lies behind those of the first.
+//! **Origin** layout recordings on 1 GiB, 16 GiB and 1 TiB; the journal's sizes between them are MEMORY of `mkfs.ext4`;
+//! ext2 and ext3: `dumpe2fs` of what mke2fs 1.47 makes of these sizes.
 
 use blksched::Sector;
 
-use super::BLOCK_SECTORS;
 use super::inode::InodeId;
+use super::kind::BlockMap;
+use super::{BLOCK_BYTES, BLOCK_SECTORS};
 
 /// Blocks of a block group.
 const GROUP: u64 = 32_768;
@@ -20,8 +23,11 @@ const FLEX: u64 = 16;
 /// Inodes that share a block of the inode table.
 pub(super) const INODES_PER_BLOCK: u64 = 16;
 
-/// Block groups whose descriptors share a block.
-const DESCRIPTORS: u64 = 64;
+/// Bytes of a block group's descriptor: of ext4, of the older formats.
+const DESCRIPTOR: [u64; 2] = [64, 32];
+
+/// Blocks between the older formats' first inode table and their journal: directories and the reserve's own.
+const BEFORE_JOURNAL: u64 = 6;
 
 /// A metadata block of ext4, by what it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,23 +48,40 @@ pub enum MetaBlock {
     DirectoryLeaf(InodeId, u32),
     /// A file's extents beyond the fourth.
     Leaf(InodeId),
+    /// An indirect block of a file without extents, by its number.
+    Indirect(InodeId, u64),
     /// A block of data on its way through the journal, by its page of the disk.
     Data(u64),
 }
 
-/// The shape of an ext4.
+/// The shape of an ext4, or of an older one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ext4Geometry {
     /// The disk's length \[512-byte sectors\].
     pub sectors: u64,
     /// Inodes of a block group.
     pub inodes_per_group: u64,
+    /// Extents came with flex groups and longer descriptors.
+    pub block_map: BlockMap,
 }
 
 impl Ext4Geometry {
     /// As mkfs makes it on a disk of this length \[512-byte sectors\].
     pub fn of(sectors: u64) -> Ext4Geometry {
-        Ext4Geometry { sectors, inodes_per_group: 8192 }
+        Ext4Geometry { sectors, inodes_per_group: 8192, block_map: BlockMap::Extents }
+    }
+
+    /// The same, without extents: ext2, ext3.
+    pub fn older(sectors: u64) -> Ext4Geometry {
+        Ext4Geometry { block_map: BlockMap::Indirect, ..Ext4Geometry::of(sectors) }
+    }
+
+    /// Block groups whose tables lie together.
+    fn flex(&self) -> u64 {
+        match self.block_map {
+            BlockMap::Extents => FLEX,
+            BlockMap::Indirect => 1,
+        }
     }
 
     fn blocks(&self) -> u64 {
@@ -82,10 +105,15 @@ impl Ext4Geometry {
 
     /// The block with a group's descriptor.
     pub fn descriptor_of(&self, group: u64) -> MetaBlock {
-        MetaBlock::Descriptors(group / DESCRIPTORS)
+        let each = match self.block_map {
+            BlockMap::Extents => DESCRIPTOR[0],
+            BlockMap::Indirect => DESCRIPTOR[1],
+        };
+        MetaBlock::Descriptors(group * each / BLOCK_BYTES)
     }
 
-    /// The journal's first sector and its length \[blocks\].
+    /// The journal's first sector and its length \[blocks\]; an older one's indirect blocks lie between, and count for
+    /// nothing here.
     pub fn journal(&self) -> (Sector, u64) {
         let blocks = self.blocks();
         let length = match blocks {
@@ -98,44 +126,57 @@ impl Ext4Geometry {
             0x100_0000..0x200_0000 => 131_072,
             _ => 262_144,
         };
+        let length = length.min(blocks / 4).max(1024.min(blocks));
+        if self.block_map == BlockMap::Indirect {
+            let start = (self.head(0) + 2 + self.table() + BEFORE_JOURNAL).min(blocks / 2);
+            return (Sector(start * BLOCK_SECTORS), length);
+        }
         let groups = blocks.div_ceil(GROUP);
         let middle = match groups / 2 {
             group if groups > FLEX => group - group % FLEX + 1,
             group => group,
         };
-        (Sector(middle * GROUP * BLOCK_SECTORS), length.min(blocks / 4).max(1024.min(blocks)))
+        (Sector(middle * GROUP * BLOCK_SECTORS), length)
+    }
+
+    /// Blocks of a group's inode table.
+    fn table(&self) -> u64 {
+        self.inodes_per_group / INODES_PER_BLOCK
     }
 
     /// Blocks in front of a flex group's first bitmap. In the first one lie the superblock, descriptors and their
-    /// reserve: 129 blocks on 1 GiB, 1027 on 16 GiB, 1153 on 1 TiB.
+    /// reserve: 129 blocks on 1 GiB, 1027 on 16 GiB, 1153 on 1 TiB. Of the older formats these are 65 and 1025, in
+    /// each group (real ones have them in some).
     fn head(&self, flex: u64) -> u64 {
-        match (flex, self.blocks()) {
-            (1.., _) => 0,
-            (0, 0..0x20_0000) => 129,
-            (0, 0x20_0000..0x800_0000) => 1027,
-            (0, _) => 1153,
+        match (self.block_map, flex, self.blocks()) {
+            (BlockMap::Indirect, _, blocks) => 1 + (8 * blocks.div_ceil(GROUP)).clamp(1, 1024),
+            (BlockMap::Extents, 1.., _) => 0,
+            (BlockMap::Extents, 0, 0..0x20_0000) => 129,
+            (BlockMap::Extents, 0, 0x20_0000..0x800_0000) => 1027,
+            (BlockMap::Extents, 0, _) => 1153,
         }
     }
 
     /// The first sector of a metadata block at its home.
     pub fn home(&self, block: MetaBlock) -> Sector {
+        let (each, table) = (self.flex(), self.table());
         let in_flex = |group: u64, plus: u64| {
-            let flex = group / FLEX;
-            flex * FLEX * GROUP + self.head(flex) + plus
+            let flex = group / each;
+            flex * each * GROUP + self.head(flex) + plus
         };
-        let table = self.inodes_per_group / INODES_PER_BLOCK;
-        let groups = self.blocks().div_ceil(GROUP).clamp(1, FLEX);
-        let tables = if groups < FLEX { 2 * 8 } else { 2 * FLEX };
+        let groups = self.blocks().div_ceil(GROUP).clamp(1, each);
+        let tables = if groups < each { 2 * 8 } else { 2 * each };
         let block = match block {
             MetaBlock::Super => 0,
             MetaBlock::Descriptors(nth) => 1 + nth,
-            MetaBlock::BlockBitmap(group) => in_flex(group, group % FLEX),
-            MetaBlock::InodeBitmap(group) => in_flex(group, tables / 2 + group % FLEX),
-            MetaBlock::InodeTable(nth) => in_flex(nth / table, tables + (nth / table % FLEX) * table + nth % table),
+            MetaBlock::BlockBitmap(group) => in_flex(group, group % each),
+            MetaBlock::InodeBitmap(group) => in_flex(group, tables / 2 + group % each),
+            MetaBlock::InodeTable(nth) => in_flex(nth / table, tables + (nth / table % each) * table + nth % table),
             MetaBlock::Directory(inode) => self.near(inode, 0),
             // Behind the places of other directories' first blocks.
             MetaBlock::DirectoryLeaf(inode, nth) => self.near(inode, GROUP / 16 + 2 * u64::from(nth)),
             MetaBlock::Leaf(inode) => self.near(inode, 1),
+            MetaBlock::Indirect(inode, nth) => self.near(inode, 1 + 2 * nth),
             MetaBlock::Data(page) => page,
         };
         Sector(block * BLOCK_SECTORS)
@@ -150,7 +191,12 @@ impl Ext4Geometry {
 
     /// The sector from which on files are placed: behind the first flex group's metadata, and in the second group.
     pub fn first_file(&self) -> Sector {
-        let table = self.inodes_per_group / INODES_PER_BLOCK;
+        if self.block_map == BlockMap::Indirect {
+            let (journal, length) = self.journal();
+            let behind = journal.0 / BLOCK_SECTORS + length + length.div_ceil(1024);
+            return Sector(behind.next_multiple_of(256).min(self.blocks() / 2) * BLOCK_SECTORS);
+        }
+        let table = self.table();
         let groups = self.blocks().div_ceil(GROUP).clamp(1, FLEX);
         let behind = self.head(0) + 2 * FLEX + groups * table;
         // The first reserve was recorded 4 MiB behind the second group's beginning.
@@ -212,6 +258,22 @@ mod tests {
             assert_eq!(ext4.home(MetaBlock::BlockBitmap(0)), Sector(blocks), "{gib} GiB");
             assert_eq!(ext4.home(MetaBlock::InodeBitmap(0)), Sector(inodes), "{gib} GiB");
             assert_eq!(ext4.home(MetaBlock::InodeTable(0)), Sector(table), "{gib} GiB");
+        }
+    }
+
+    #[test]
+    fn an_older_one_has_its_journal_behind_the_first_inode_table_and_each_group_its_own_bitmaps() {
+        for (gib, journal, bitmap) in [(1, 585, 65), (16, 1545, 1025), (1024, 1545, 1025)] {
+            let ext3 = Ext4Geometry::older(gib * GIB);
+            assert_eq!(ext3.journal().0, Sector(journal * 8), "{gib} GiB");
+            for group in [0, 1, 3] {
+                let first = (group * 32_768 + bitmap) * 8;
+                assert_eq!(ext3.home(MetaBlock::BlockBitmap(group)), Sector(first), "{gib} GiB");
+                assert_eq!(ext3.home(MetaBlock::InodeBitmap(group)), Sector(first + 8), "{gib} GiB");
+                assert_eq!(ext3.home(MetaBlock::InodeTable(512 * group)), Sector(first + 16), "{gib} GiB");
+            }
+            assert_eq!(ext3.descriptor_of(127), MetaBlock::Descriptors(0));
+            assert_eq!(ext3.descriptor_of(128), MetaBlock::Descriptors(1));
         }
     }
 

@@ -112,8 +112,20 @@ impl MountOptions {
     }
 }
 
+impl MountOptions {
+    /// Those of `mkfs` and `mount` for this one.
+    pub fn of(kind: FsKind) -> MountOptions {
+        let usual = MountOptions::default();
+        match kind {
+            FsKind::None | FsKind::Ext4 | FsKind::Xfs => usual,
+            FsKind::Ext3 => MountOptions { delalloc: false, ..usual },
+            FsKind::Ext2 => MountOptions { delalloc: false, has_journal: false, ..usual },
+        }
+    }
+}
+
 impl Default for MountOptions {
-    /// Those of `mkfs` and `mount`.
+    /// Those of `mkfs` and `mount` for ext4 and xfs.
     fn default() -> MountOptions {
         MountOptions {
             data: JournalMode::Ordered,
@@ -148,7 +160,7 @@ pub struct FsMount {
 
 impl From<FsKind> for FsMount {
     fn from(kind: FsKind) -> FsMount {
-        FsMount { kind, options: MountOptions::default() }
+        FsMount { kind, options: MountOptions::of(kind) }
     }
 }
 
@@ -176,12 +188,28 @@ const OF_EXT4: [&str; 15] = [
     "journal_dev",
     "no_journal",
 ];
+/// Of those, the ones that it takes for the older formats.
+const OF_EXT3: [&str; 11] = [
+    "data",
+    "commit",
+    "barrier",
+    "nobarrier",
+    "sync",
+    "dirsync",
+    "min_batch_time",
+    "max_batch_time",
+    "journal_ioprio",
+    "journal_size",
+    "journal_dev",
+];
+const OF_EXT2: [&str; 2] = ["barrier", "nobarrier"];
 const OF_XFS: [&str; 4] = ["logbufs", "logbsize", "logsize", "logdev"];
 
 /// Options of both that change nothing here: reads change no times, and the rest is the default.
 const IDLE: [&str; 8] = ["defaults", "rw", "async", "noatime", "nodiratime", "relatime", "nodiscard", "noquota"];
 /// And of each.
 const IDLE_OF_EXT4: [&str; 2] = ["auto_da_alloc", "errors"];
+const IDLE_OF_OLDER: [&str; 1] = ["errors"];
 const IDLE_OF_XFS: [&str; 2] = ["attr2", "inode64"];
 
 /// Real options that change what happens, in a way that is not modelled.
@@ -249,11 +277,22 @@ impl FsMount {
         let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         let (own, idle): (&[&'static str], &[&str]) = match self.kind {
             FsKind::Ext4 => (&OF_EXT4, &IDLE_OF_EXT4),
+            FsKind::Ext3 => (&OF_EXT3, &IDLE_OF_OLDER),
+            FsKind::Ext2 => (&OF_EXT2, &IDLE_OF_OLDER),
             FsKind::Xfs => (&OF_XFS, &IDLE_OF_XFS),
             FsKind::None => return wrong(format!("`{option}`: none is no file system, and has no options")),
         };
+        let is_known = |name| own.contains(&name) || idle.contains(&name) || IDLE.contains(&name);
+        if matches!(self.kind, FsKind::Ext3 | FsKind::Ext2) && !is_known(name) && !NOT_MODELLED.contains(&name) {
+            return Err(unknown(self.kind, own, name));
+        }
+        // What is left to the older formats means the same.
+        let kind = if self.kind.is_ext() { FsKind::Ext4 } else { self.kind };
         let options = &mut self.options;
-        match (self.kind, name, value) {
+        match (kind, name, value) {
+            (_, name, _) if NOT_MODELLED.contains(&name) && !own.contains(&name) => {
+                return wrong(format!("`{option}` of {} is not modelled: {} are", self.kind, own.join(", ")));
+            }
             (FsKind::Ext4, "data", Some(value)) => options.data = data(value)?,
             (FsKind::Ext4, "commit", Some(value)) => options.commit = commit(value)?,
             (FsKind::Ext4, "barrier", None | Some("1")) => options.barrier = true,
@@ -295,9 +334,6 @@ impl FsMount {
                 return wrong(format!("`{option}`: xfs has had no such option since Linux 4.19, and always flushes"));
             }
             (_, name, value) if IDLE.contains(&name) || idle.contains(&name) => changes_nothing(name, value)?,
-            (_, name, _) if NOT_MODELLED.contains(&name) && !own.contains(&name) => {
-                return wrong(format!("`{option}` of {} is not modelled: {} are", self.kind, own.join(", ")));
-            }
             (_, name, _) if own.contains(&name) => {
                 let expected =
                     if value.is_some() { format!("`{name}` without a value") } else { format!("{name}=…") };
@@ -319,7 +355,9 @@ impl FsMount {
         }
         let (option, said, (most, of)) = match self.kind {
             FsKind::None => return Ok(()),
-            FsKind::Ext4 => ("journal_size", self.options.journal_size, (sectors / 4 * 512, "a quarter")),
+            FsKind::Ext4 | FsKind::Ext3 | FsKind::Ext2 => {
+                ("journal_size", self.options.journal_size, (sectors / 4 * 512, "a quarter"))
+            }
             FsKind::Xfs => {
                 // The head of its group lies before the log.
                 let group = XfsGeometry { sectors }.group().saturating_sub(48);
@@ -343,7 +381,9 @@ impl FsMount {
     pub fn fits_log_disk(&self, sectors: u64) -> Result<(), WrongMount> {
         let (option, said, room) = match self.kind {
             FsKind::None => return Ok(()),
-            FsKind::Ext4 => ("journal_size", self.options.journal_size, sectors.saturating_sub(BLOCK_SECTORS) * 512),
+            FsKind::Ext4 | FsKind::Ext3 | FsKind::Ext2 => {
+                ("journal_size", self.options.journal_size, sectors.saturating_sub(BLOCK_SECTORS) * 512)
+            }
             FsKind::Xfs => ("logsize", self.options.logsize, sectors * 512),
         };
         match said {
@@ -357,7 +397,7 @@ impl FsMount {
 
     /// What differs from the defaults, as on a command line; empty if nothing does.
     pub fn said(&self) -> String {
-        let (own, usual) = (&self.options, MountOptions::default());
+        let (own, usual) = (&self.options, MountOptions::of(self.kind));
         let mut words: Vec<String> = Vec::new();
         let mut say = |is: bool, word: String| words.extend(is.then_some(word));
         say(own.data != usual.data, format!("data={}", own.data.word()));
@@ -367,7 +407,7 @@ impl FsMount {
             say(true, format!("{option}={}", disk.as_str()));
         }
         say(!own.barrier, "nobarrier".to_owned());
-        say(!own.delalloc, "nodelalloc".to_owned());
+        say(own.delalloc != usual.delalloc, "nodelalloc".to_owned());
         say(own.dioread_lock, "dioread_lock".to_owned());
         say(own.sync, "sync".to_owned());
         say(own.dirsync, "dirsync".to_owned());
@@ -377,7 +417,7 @@ impl FsMount {
         say(own.async_commit, "journal_async_commit".to_owned());
         say(own.journal_ioprio != usual.journal_ioprio, format!("journal_ioprio={}", own.journal_ioprio));
         say(own.journal_size.is_some(), format!("journal_size={}", size(own.journal_size)));
-        say(!own.has_journal, "no_journal".to_owned());
+        say(own.has_journal != usual.has_journal, "no_journal".to_owned());
         say(own.logbufs != usual.logbufs, format!("logbufs={}", own.logbufs));
         say(own.logbsize != usual.logbsize, format!("logbsize={}", size(Some(own.logbsize))));
         say(own.logsize.is_some(), format!("logsize={}", size(own.logsize)));
@@ -433,7 +473,7 @@ fn batch(name: &str, value: &str) -> Result<Span, WrongMount> {
 /// That an option is not one of the file system's, which are `own`.
 fn unknown(kind: FsKind, own: &[&'static str], name: &str) -> WrongMount {
     let other = match kind {
-        FsKind::Xfs if OF_EXT4.contains(&name) => " (ext4 has it)",
+        FsKind::Xfs | FsKind::Ext3 | FsKind::Ext2 if OF_EXT4.contains(&name) => " (ext4 has it)",
         FsKind::Ext4 if OF_XFS.contains(&name) => " (xfs has it)",
         _ => "",
     };
@@ -519,6 +559,9 @@ mod tests {
             "ext4:sync,dirsync,min_batch_time=100,max_batch_time=0",
             "ext4:data=journal,journal_size=64m",
             "ext4:journal_dev=nvme0n1",
+            "ext3",
+            "ext3:data=writeback,commit=9,dirsync",
+            "ext2:nobarrier",
             "xfs:logdev=sdb,logsize=64m",
             "xfs:logbufs=2,logbsize=256k,logsize=2g",
         ] {
@@ -569,6 +612,11 @@ mod tests {
             ("xfs:logbsize=48k", "expected 16k, 32k, 64k, 128k or 256k", None),
             ("xfs:logbufs=1", "logbufs=1: expected 2 to 8", None),
             ("xfs:logbuf=4", "unknown option `logbuf` of xfs", Some("logbufs")),
+            ("ext3:nodelalloc", "unknown option `nodelalloc` of ext3 (ext4 has it): expected data, commit", None),
+            ("ext3:journal_async_commit", "unknown option `journal_async_commit` of ext3 (ext4 has it)", None),
+            ("ext3:fast_commit", "`fast_commit` of ext3 is not modelled", None),
+            ("ext2:commit=5", "unknown option `commit` of ext2 (ext4 has it): expected barrier, nobarrier", None),
+            ("ext2:sync", "`sync` of ext2 is not modelled", None),
             ("ext4:inode64", "unknown option `inode64` of ext4", None),
             ("xfs:errors=continue", "unknown option `errors` of xfs", None),
             ("xfs:logbsz=64k", "of xfs: expected logbufs, logbsize, logsize, logdev", Some("logbsize")),

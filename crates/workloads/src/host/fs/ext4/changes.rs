@@ -6,7 +6,7 @@ use blksched::Instant;
 
 use super::super::extents::{Blocks, Extent};
 use super::super::inode::{Change, InodeId, NamedIn};
-use super::super::kind::{JournalMode, NewBlocks};
+use super::super::kind::{BlockMap, JournalMode, NewBlocks};
 use super::super::layout::MetaBlock;
 use super::{Behind, Ext4, Handle, INLINE, Matters};
 
@@ -14,6 +14,8 @@ use super::{Behind, Ext4, Handle, INLINE, Matters};
 mod credits {
     pub const TIMES: u64 = 3;
     pub const ALLOCATION: u64 = 27;
+    /// The same without extents.
+    pub const POINTERS: u64 = 20;
     pub const CREATE: u64 = 47;
     pub const UNLINK: u64 = 25 + 30;
     pub const RENAME: u64 = 63;
@@ -37,20 +39,24 @@ impl Ext4 {
     pub(super) fn credits(&self, now: Instant, inode: InodeId, change: &Change) -> Option<u64> {
         let known = self.inodes.get(&inode);
         let changed = known.and_then(|known| known.changed) != Some(self.phase.tick(now));
+        let allocation = match self.settings.block_map {
+            BlockMap::Extents => credits::ALLOCATION,
+            BlockMap::Indirect => credits::POINTERS,
+        };
         match change {
             Change::Times => changed.then_some(credits::TIMES),
             Change::Attributes | Change::Truncate(_) => Some(credits::TIMES),
-            Change::JournalData { blocks, .. } => Some(credits::ALLOCATION + blocks.count()),
-            Change::WriteBack(blocks) => self.is_unplaced(inode, blocks).then_some(credits::ALLOCATION),
-            Change::Place(blocks) if self.is_unplaced(inode, blocks) => Some(credits::TIMES + credits::ALLOCATION),
+            Change::JournalData { blocks, .. } => Some(allocation + blocks.count()),
+            Change::WriteBack(blocks) => self.is_unplaced(inode, blocks).then_some(allocation),
+            Change::Place(blocks) if self.is_unplaced(inode, blocks) => Some(credits::TIMES + allocation),
             Change::Place(_) => changed.then_some(credits::TIMES),
-            Change::DirectBegins(blocks) if self.is_unplaced(inode, blocks) => Some(credits::ALLOCATION),
+            Change::DirectBegins(blocks) if self.is_unplaced(inode, blocks) => Some(allocation),
             Change::DirectBegins(_) => changed.then_some(credits::TIMES),
             Change::DirectEnds(blocks) => {
                 let ends = known.is_some_and(|known| known.extents.is_unwritten(blocks) || known.appends);
-                ends.then_some(credits::ALLOCATION)
+                ends.then_some(allocation)
             }
-            Change::Preallocate(_) => Some(credits::ALLOCATION),
+            Change::Preallocate(_) => Some(allocation),
             Change::Create(_) | Change::MakeDirectory(_) | Change::Symlink(_) => Some(credits::CREATE),
             Change::Unlink(_) | Change::RemoveDirectory(_) => Some(credits::UNLINK),
             Change::Rename { .. } => Some(credits::RENAME),
@@ -106,7 +112,7 @@ impl Ext4 {
             Change::RemoveDirectory(at) => {
                 // Its own block becomes free, and must not be replayed from the log.
                 handle.blocks.push_back(MetaBlock::BlockBitmap(self.geometry.inode_group(inode)));
-                handle.freed = Some(MetaBlock::Directory(inode));
+                handle.freed.push(MetaBlock::Directory(inode));
                 self.unlink(inode, *at, &mut handle);
             }
             Change::Rename { from, to, over } => self.rename(inode, *from, (*to, *over), &mut handle),
@@ -123,7 +129,11 @@ impl Ext4 {
         while let Some(hole) = self.inodes.entry(inode).or_default().extents.hole(blocks) {
             let known = self.inodes.entry(inode).or_default();
             let (place, count) = self.places.take(inode, &known.extents, &hole, whole);
-            known.extents.insert(Extent { at: hole.start, blocks: count, place, written: counts_as_written });
+            let extent = Extent { at: hole.start, blocks: count, place, written: counts_as_written };
+            match self.settings.block_map {
+                BlockMap::Extents => known.extents.insert(extent),
+                BlockMap::Indirect => self.point_to(inode, extent, handle),
+            }
             groups.push(self.geometry.group_of(place));
         }
         let placed = !groups.is_empty();
@@ -163,6 +173,9 @@ impl Ext4 {
 
     /// The file has other extents now: they are in its leaf, if there are more than the inode holds.
     fn grow(&mut self, inode: InodeId, handle: &mut Handle) {
+        if self.settings.block_map == BlockMap::Indirect {
+            return;
+        }
         let count = self.inodes.entry(inode).or_default().extents.count();
         let leaf = self.inodes.entry(inode).or_default().leaf;
         match leaf {
@@ -196,7 +209,8 @@ impl Ext4 {
             handle.blocks.push_back(table);
             self.is_orphan(inode, handle);
         }
-        let how = if appends { Placing::Written } else { Placing::Direct };
+        let is_written = appends || self.settings.block_map == BlockMap::Indirect;
+        let how = if is_written { Placing::Written } else { Placing::Direct };
         self.place(inode, blocks, how, handle);
         if appends {
             let known = self.inodes.entry(inode).or_default();
@@ -231,7 +245,10 @@ impl Ext4 {
     }
 
     fn truncate(&mut self, inode: InodeId, blocks: u64, handle: &mut Handle) {
-        handle.blocks.extend([self.geometry.table_of(inode), MetaBlock::Super]);
+        handle.blocks.push_back(self.geometry.table_of(inode));
+        let grows = blocks > self.inodes.entry(inode).or_default().extents.end();
+        // On the list of orphans while its blocks become free; a file that grows is not (recording ext3/11).
+        handle.blocks.extend((!grows).then_some(MetaBlock::Super));
         self.free(inode, blocks, handle);
         handle.inodes.push((inode, Matters::ToData));
         handle.behind = handle.synchronous.then_some(Behind::Times(inode));
@@ -239,6 +256,9 @@ impl Ext4 {
 
     /// Frees a file's blocks from this one on.
     fn free(&mut self, inode: InodeId, from: u64, handle: &mut Handle) {
+        if self.settings.block_map == BlockMap::Indirect {
+            self.point_no_more(inode, from, handle);
+        }
         let known = self.inodes.entry(inode).or_default();
         let cut = known.extents.iter().filter(|extent| extent.at + extent.blocks > from);
         let groups: Vec<u64> = cut.map(|extent| self.geometry.group_of(extent.place)).collect();

@@ -1,9 +1,11 @@
 //! ext4 without a journal: whoever syncs a file writes its metadata home.
 //!
-//! **Rule** no call waits for another's. A sync writes the block with the inode, then, of a file whose name is new, its
-//! directory's block, one after the other, and then flushes the disk's cache. What nobody syncs, the flusher writes
-//! home when it is 30 s old.
-//! **Origin** recording 32 (one process); that a second sync of the same file waits for the first is inferred.
+//! **Rule** no call waits for another's. A sync writes the file's indirect blocks (a directory's own), together and in
+//! the order in which they changed, then the block with the inode, then, of a file whose name is new, its directory's
+//! block, one after the other, and then flushes the disk's cache. What nobody syncs, the flusher writes home when it is
+//! 30 s old.
+//! **Origin** recording 32 (one process), and those of ext2; that a second sync of the same file waits for the first is
+//! inferred.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -20,12 +22,31 @@ use super::super::{BLOCK_SECTORS, Missing};
 struct HomeSync {
     task: FsTask,
     inode: InodeId,
+    /// What is under way.
+    tags: BTreeSet<u64>,
+    /// What it has to write first, together.
+    own: Vec<MetaBlock>,
     /// What it has to write after what is under way.
     left: VecDeque<MetaBlock>,
     /// Its flush is under way.
     flushes: bool,
     /// Other syncs of the same file, and the block with its inode if it has changed before they came.
     waiters: Vec<(FsTask, Option<MetaBlock>)>,
+}
+
+impl HomeSync {
+    /// One that has nothing to write.
+    fn of(task: FsTask, inode: InodeId) -> HomeSync {
+        HomeSync {
+            task,
+            inode,
+            tags: BTreeSet::new(),
+            own: Vec::new(),
+            left: VecDeque::new(),
+            flushes: false,
+            waiters: Vec::new(),
+        }
+    }
 }
 
 /// Metadata without a journal.
@@ -37,8 +58,9 @@ pub(super) struct NoJournal {
     dirtied: bool,
     /// The directories' blocks with the names of files whose names are new.
     named: BTreeMap<InodeId, MetaBlock>,
-    /// By the bio that is under way.
-    syncs: BTreeMap<u64, HomeSync>,
+    /// Blocks that belong to one file, in the order in which they changed.
+    own: BTreeMap<InodeId, Vec<MetaBlock>>,
+    syncs: Vec<HomeSync>,
     /// What was sent home and nobody waits for by itself.
     homes: BTreeSet<u64>,
     /// `sync`s, and the bios that each still waits for.
@@ -48,7 +70,18 @@ pub(super) struct NoJournal {
 impl NoJournal {
     /// These blocks have changed.
     pub fn change(&mut self, blocks: impl IntoIterator<Item = MetaBlock>) {
-        self.dirty.extend(blocks);
+        for block in blocks {
+            if let MetaBlock::Indirect(inode, _) | MetaBlock::Directory(inode) | MetaBlock::DirectoryLeaf(inode, _) =
+                block
+                && !self.dirty.contains(&block)
+            {
+                let own = self.own.entry(inode).or_default();
+                // Others may have written it home since.
+                own.retain(|other| *other != block);
+                own.push(block);
+            }
+            self.dirty.insert(block);
+        }
         self.dirtied = true;
     }
 
@@ -60,6 +93,14 @@ impl NoJournal {
     /// A block is no more.
     pub fn forget(&mut self, block: MetaBlock) {
         self.dirty.remove(&block);
+        if let MetaBlock::Indirect(inode, _) | MetaBlock::Directory(inode) | MetaBlock::DirectoryLeaf(inode, _) = block
+            && let Some(own) = self.own.get_mut(&inode)
+        {
+            own.retain(|other| *other != block);
+            if own.is_empty() {
+                self.own.remove(&inode);
+            }
+        }
     }
 
     /// A file has a name that is not on the disk.
@@ -75,50 +116,57 @@ impl NoJournal {
         geometry: &Ext4Geometry,
         out: &mut FsOutbox,
     ) -> bool {
-        if let Some(first) = self.syncs.values_mut().find(|sync| sync.inode == inode && !sync.flushes) {
+        if let Some(first) = self.syncs.iter_mut().find(|sync| sync.inode == inode && !sync.flushes) {
             // The block under way was taken before this change: it is written again.
             first.waiters.push((task, changed));
             out.push(FsWish::Sleeps(task, FsWait::OthersLog));
             return true;
         }
         let Some(table) = changed else { return false };
-        let sync = HomeSync { task, inode, left: self.blocks(inode, table), flushes: false, waiters: Vec::new() };
+        let sync = self.begun((task, inode), table, Vec::new());
         // A block comes first, whether flushes follow or not.
         self.go_on(sync, false, geometry, out);
         true
     }
 
-    /// What a sync of a changed inode writes: of a directory its own blocks, its block, then, if the name is new, its
+    /// A sync of a changed inode, and what it writes: the file's own blocks, its block, then, if the name is new, its
     /// directory's.
-    fn blocks(&mut self, inode: InodeId, table: MetaBlock) -> VecDeque<MetaBlock> {
-        let is_own = |block: &&MetaBlock| match block {
-            MetaBlock::Directory(dir) | MetaBlock::DirectoryLeaf(dir, _) => *dir == inode,
-            _ => false,
-        };
-        let own = self.dirty.iter().filter(is_own).copied();
-        // Its directory's block may have gone home with another's sync, or with all that was dirty.
+    fn begun(
+        &mut self,
+        (task, inode): (FsTask, InodeId),
+        table: MetaBlock,
+        waiters: Vec<(FsTask, Option<MetaBlock>)>,
+    ) -> HomeSync {
+        // They may have gone home with all that was dirty, and its directory's block with another's sync.
+        let mut own = self.own.remove(&inode).unwrap_or_default();
+        own.retain(|block| self.dirty.contains(block));
         let named = self.named.remove(&inode).filter(|block| self.dirty.contains(block));
-        own.chain([table]).chain(named).collect()
+        let left = [table].into_iter().chain(named).collect();
+        HomeSync { own, left, waiters, ..HomeSync::of(task, inode) }
     }
 
-    /// Sends the next block of a sync, or its flush.
+    /// Sends what comes next of a sync: its own blocks, the next block, or its flush.
     fn go_on(&mut self, mut sync: HomeSync, barrier: bool, geometry: &Ext4Geometry, out: &mut FsOutbox) {
         let by = Agent::Caller(sync.task);
-        let tag = match sync.left.pop_front() {
-            Some(block) => {
-                self.dirty.remove(&block);
-                out.push(FsWish::Sleeps(sync.task, FsWait::Log));
-                out.submit(by, FsIo::Home, (geometry.home(block), BLOCK_SECTORS), false, Waiter::Sync)
-            }
-            None if barrier => {
-                sync.flushes = true;
-                out.push(FsWish::Sleeps(sync.task, FsWait::Commit));
-                out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync)
-            }
-            None => return out.push(FsWish::Done(sync.task)),
-        };
+        let mut blocks = core::mem::take(&mut sync.own);
+        if blocks.is_empty() {
+            blocks.extend(sync.left.pop_front());
+        }
+        for block in &blocks {
+            self.dirty.remove(block);
+            sync.tags.insert(out.submit(by, FsIo::Home, (geometry.home(*block), BLOCK_SECTORS), false, Waiter::Sync));
+        }
+        if !blocks.is_empty() {
+            out.push(FsWish::Sleeps(sync.task, FsWait::Log));
+        } else if barrier {
+            sync.flushes = true;
+            out.push(FsWish::Sleeps(sync.task, FsWait::Commit));
+            sync.tags.insert(out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync));
+        } else {
+            return out.push(FsWish::Done(sync.task));
+        }
         out.push(FsWish::Waits(by));
-        self.syncs.insert(tag, sync);
+        self.syncs.push(sync);
     }
 
     /// Writes all dirty metadata home, in the disk's order; nobody waits.
@@ -166,7 +214,12 @@ impl NoJournal {
     /// A bio is complete.
     pub fn ended(&mut self, tag: u64, barrier: bool, geometry: &Ext4Geometry, out: &mut FsOutbox) {
         self.whole_ended(tag, out);
-        let Some(mut sync) = self.syncs.remove(&tag) else { return };
+        let Some(nth) = self.syncs.iter().position(|sync| sync.tags.contains(&tag)) else { return };
+        self.syncs[nth].tags.remove(&tag);
+        if !self.syncs[nth].tags.is_empty() {
+            return;
+        }
+        let mut sync = self.syncs.remove(nth);
         if sync.flushes {
             return out.push(FsWish::Done(sync.task));
         }
@@ -188,14 +241,12 @@ impl NoJournal {
     ) {
         if let Some(table) = waiters.iter().find_map(|(_, changed)| *changed) {
             let others = waiters.split_off(1).into_iter().map(|(task, _)| (task, None)).collect();
-            let left = self.blocks(inode, table);
-            let sync = HomeSync { task: waiters[0].0, inode, left, flushes: false, waiters: others };
+            let sync = self.begun((waiters[0].0, inode), table, others);
             return self.go_on(sync, barrier, geometry, out);
         }
         for (task, _) in waiters {
             // Its data may have ended after the other's flush began: it has a flush of its own.
-            let sync = HomeSync { task, inode, left: VecDeque::new(), flushes: false, waiters: Vec::new() };
-            self.go_on(sync, barrier, geometry, out);
+            self.go_on(HomeSync::of(task, inode), barrier, geometry, out);
         }
     }
 }
