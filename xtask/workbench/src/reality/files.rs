@@ -18,7 +18,7 @@ use blksched_simulate::Surroundings;
 use blksched_simulate::reality::{Bench, Cell, RealitySetting, Row, SYNC, Set, judge};
 use blksched_workloads::fio::JobFile;
 use blksched_workloads::host::HostKnobs;
-use blksched_workloads::host::fs::FsKind;
+use blksched_workloads::host::fs::{BlockMap, FsKind};
 
 use super::chain::device;
 use super::fio;
@@ -51,9 +51,11 @@ type Throttling = BTreeMap<String, u32>;
 struct Mounted(PathBuf);
 
 impl Mounted {
-    fn at(device: &Path, place: &Path) -> Result<Mounted> {
+    fn at(kind: FsKind, device: &Path, place: &Path) -> Result<Mounted> {
         fs::create_dir_all(place)?;
-        done(Command::new("mount").args(["-o", "noatime"]).arg(device).arg(place))?;
+        // Some seconds after mounting the kernel would read every block group's bitmaps, of ext2 and ext3 each by itself.
+        let options = if kind.is_ext() { "noatime,no_prefetch_block_bitmaps" } else { "noatime" };
+        done(Command::new("mount").args(["-o", options]).arg(device).arg(place))?;
         Ok(Mounted(place.to_owned()))
     }
 }
@@ -143,11 +145,11 @@ fn measure(
         for (job, scheduler) in jobs.iter().flat_map(|job| schedulers(wanted).map(move |scheduler| (job, scheduler))) {
             let device = device(&disk, set, setting, facts, (scheduler, &Default::default()))?;
             throttling.insert(scheduler.to_owned(), device.number_in("wbt_lat_usec")?);
-            let mounted = Mounted::at(device.path(), &place)?;
+            let mounted = Mounted::at(kind, device.path(), &place)?;
             let before = names(&place)?;
             // What is read is to come from the disk.
             fs::write("/proc/sys/vm/drop_caches", "3").context("dropping the page cache")?;
-            look_up(&place)?;
+            look_up(kind, &place)?;
             let groups = Groups::make("files", &[])?;
             let text = in_folder(&fio::text(&kept_names(&job.text), Path::new("/dev/none"), &groups), &place);
             let file = target.join(format!("{}.fio", job.name));
@@ -182,10 +184,15 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 
 /// Has the inodes of a folder's files in memory, as predictions have them. Otherwise fio reads them before it starts a
 /// job, and whether it did decides whether BFQ merges the jobs' queues: it compares them with the queue created last,
-/// unless that is older than 600 ms.
-fn look_up(folder: &Path) -> Result<()> {
+/// unless that is older than 600 ms. So are the indirect blocks of ext2 and ext3, one for each 4 MiB.
+fn look_up(kind: FsKind, folder: &Path) -> Result<()> {
     for name in names(folder)? {
-        fs::metadata(folder.join(&name)).with_context(|| format!("looking up {name}"))?;
+        let path = folder.join(&name);
+        let found = fs::metadata(&path).with_context(|| format!("looking up {name}"))?;
+        if kind.block_map() == BlockMap::Indirect && found.is_file() {
+            // It asks for every block's place, and reads no data.
+            done(Command::new("filefrag").arg(&path))?;
+        }
     }
     // So long that it forgets ours, too.
     thread::sleep(Duration::from_secs(1));
