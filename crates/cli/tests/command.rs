@@ -847,7 +847,9 @@ fn files_are_on_ext4_unless_something_else_is_said_and_one_line_says_so() {
     let contradicts = job_file("contradicts.fio", &format!("{device}; blksched: fs=ext4\n"));
     let wrong = refused(&["compare", &contradicts]);
     assert!(wrong.contains("contradicts.fio:5:") && wrong.contains("raw device"), "{wrong}");
-    for (word, why) in [("btrfs", "not modelled"), ("ext5", "expected ext4, xfs, ext3, ext2 or none"), ("overlay", "below it")] {
+    for (word, why) in
+        [("btrfs", "not modelled"), ("ext5", "expected ext4, xfs, ext3, ext2 or none"), ("overlay", "below it")]
+    {
         let wrong = refused(&["compare", "--fs", word]);
         assert!(wrong.contains(why), "{word}: {wrong}");
     }

@@ -304,7 +304,10 @@ fn a_file_system_is_one_that_is_modelled_and_that_no_job_contradicts() {
     let raw = file(&folder, "raw.fio", b"[a]\nfilename=/dev/sda\nsize=1m\n");
     let line = "filename=/dev/sda";
     refused(&["compare", &raw, "--fs", "ext4"], &["--fs ext4: every job uses a raw device", line, "outside /dev"]);
-    let words = [("fs=extt4", "expected ext4, xfs, ext3, ext2 or none"), ("fs=zfs", "expected another one (this file system is")];
+    let words = [
+        ("fs=extt4", "expected ext4, xfs, ext3, ext2 or none"),
+        ("fs=zfs", "expected another one (this file system is"),
+    ];
     for (nth, (said, expected)) in words.into_iter().enumerate() {
         let jobs = format!("[a]\n; blksched: {said}\nsize=1m\n");
         let jobs = file(&folder, &format!("word-{nth}.fio"), jobs.as_bytes());
