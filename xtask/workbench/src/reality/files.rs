@@ -53,7 +53,7 @@ struct Mounted(PathBuf);
 impl Mounted {
     fn at(kind: FsKind, device: &Path, place: &Path) -> Result<Mounted> {
         fs::create_dir_all(place)?;
-        // Some seconds after mounting the kernel would read every block group's bitmaps, of ext2 and ext3 each by itself.
+        // Some seconds after mounting the kernel would read all block groups' bitmaps, of ext2 and ext3 one by one.
         let options = if kind.is_ext() { "noatime,no_prefetch_block_bitmaps" } else { "noatime" };
         done(Command::new("mount").args(["-o", options]).arg(device).arg(place))?;
         Ok(Mounted(place.to_owned()))

@@ -20,7 +20,7 @@ const POINTERS: u64 = 1024;
 /// An indirect block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Indirect {
-    /// Its number among those of a file: the single one, the double one and its 1024, the triple one and its two levels.
+    /// Its number among those of a file: the single one, the double one and its 1024, the triple one and its levels.
     nth: u64,
     /// The blocks of the file that it leads to.
     leads_to: Blocks,
