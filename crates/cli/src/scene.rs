@@ -88,9 +88,9 @@ pub(crate) struct SceneArguments {
     pub(crate) host: HostSettings,
     /// The file system below the files of job files: ext4, xfs, ext3, ext2, none (files are regions of the disk); and
     /// how it is made and mounted, as in ext4:data=writeback,commit=30 (also data=journal, nobarrier, nodelalloc,
-    /// dioread_lock, sync, dirsync, min_batch_time=US, max_batch_time=US, journal_async_commit, journal_ioprio=N, journal_size=N,
-    /// journal_dev=DISK, no_journal) or xfs:logbsize=256k (also logbufs=N, logsize=N, logdev=DISK) [default: as the job
-    /// file says in `; blksched: fs=xfs`, or ext4; a file name in /dev is the disk itself]
+    /// dioread_lock, sync, dirsync, min_batch_time=US, max_batch_time=US, journal_async_commit, journal_ioprio=N,
+    /// journal_size=N, journal_dev=DISK, no_journal) or xfs:logbsize=256k (also logbufs=N, logsize=N, logdev=DISK)
+    /// [default: as the job file says in `; blksched: fs=xfs`, or ext4; a file name in /dev is the disk itself]
     #[arg(long, value_name = "NAME[:OPTION,…]", value_parser = FsMount::named)]
     pub(crate) fs: Option<FsMount>,
     /// Of several disks, the one whose schedulers are compared; the others keep theirs [default: the one for which
