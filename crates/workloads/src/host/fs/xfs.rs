@@ -66,6 +66,8 @@ pub struct Xfs {
     active: Iclog,
     /// The forced buffer that is under way, by its bio.
     under_way: Option<(u64, Iclog)>,
+    /// If that bio is the flush of the data's disk before it: who sends the buffer, and how long it is \[sectors\].
+    behind_flush: Option<(Agent, u64)>,
     /// Syncs that flush the disk of the data first, where the log has another one: by bio, who, and what it wants.
     flushing: Vec<(u64, FsTask, Sequence)>,
     /// Whole buffers of long lists that are under way: nothing behind them is written before they have ended.
@@ -106,6 +108,7 @@ impl Xfs {
             stable: 0,
             active: Iclog::default(),
             under_way: None,
+            behind_flush: None,
             flushing: Vec::new(),
             pushed: BTreeSet::new(),
             queued: VecDeque::new(),
@@ -356,7 +359,7 @@ impl Xfs {
             return Missing::Flush;
         }
         if self.settings.own_disk {
-            // Data first, then the size that covers them (MEMORY).
+            // Data first, then the size that covers them.
             let by = Agent::Caller(task);
             let tag = self.out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync);
             self.flushing.push((tag, task, wanted));
@@ -432,6 +435,28 @@ mod tests {
         fs.ended(at(20), rest[0].0);
         assert_eq!(fs.wish(), Some(FsWish::Done(7)));
         assert_eq!(fs.sync(at(20), 7, InodeId(300), Syncing::All), Missing::Flush, "it is stable");
+    }
+
+    #[test]
+    fn where_the_log_has_its_own_disk_each_sync_flushes_the_data_and_so_does_who_sends_the_buffer() {
+        let mut fs = Xfs::new(XfsSettings { own_disk: true, ..XfsSettings::default() });
+        let what = |bios: &[(u64, Agent, FsIo, u32)]| bios.iter().map(|bio| (bio.1, bio.2)).collect::<Vec<_>>();
+        for (task, inode) in [(7, InodeId(130)), (8, InodeId(131))] {
+            write(&mut fs, inode, (0..1).into());
+            assert_eq!(fs.sync(Instant::ZERO, task, inode, Syncing::All), Missing::Metadata);
+        }
+        let first = sent(&mut fs);
+        assert_eq!(what(&first), [(Agent::Caller(7), FsIo::Flush), (Agent::Caller(8), FsIo::Flush)]);
+        first.iter().for_each(|bio| fs.ended(at(1), bio.0));
+        let second = sent(&mut fs);
+        assert_eq!(what(&second), [(Agent::Caller(7), FsIo::Flush)], "the other waits for its buffer");
+        fs.ended(at(2), second[0].0);
+        let log = sent(&mut fs);
+        assert_eq!(what(&log), [(Agent::Caller(7), FsIo::Log)]);
+        fs.ended(at(3), log[0].0);
+        let done: Vec<FsWish> = core::iter::from_fn(|| fs.wish()).collect();
+        assert_eq!(done, [FsWish::Done(7), FsWish::Done(8)]);
+        assert_eq!(fs.sync(at(4), 7, InodeId(130), Syncing::All), Missing::Flush, "nothing but the data's");
     }
 
     #[test]

@@ -5,8 +5,10 @@
 //! a worker in whole ones, `logbufs` of them at a time: a buffer is free when it and those before it have ended. A
 //! list is stable when the buffer with its end is, also if that is the first of the next list. No call waits for that
 //! but a sync. That calls wait while the list is twice over (in recording 25, for a moment) is not modelled.
-//! **Origin** recordings 3, 25 and 33 of xfs: with `logbufs=8` eight are under way, and each further one is sent when
-//! the oldest has ended (of 520 whole ones in 33).
+//! Where the log has another disk (`logdev=`), a sync flushes the disk of the data before it forces the log, and who
+//! sends a forced buffer flushes it once more before that (whole buffers, too, perhaps: not recorded, not here).
+//! **Origin** a trace of three appends with `logdev=` (2026-11-30); recordings 3, 25 and 33 of xfs: with
+//! `logbufs=8` eight are under way, and each further one is sent when the oldest has ended (of 520 whole ones in 33).
 
 use blksched::author::Waiter;
 use blksched::{Instant, Sector};
@@ -117,14 +119,24 @@ impl Xfs {
         self.room_is_stable();
     }
 
-    /// Submits the active buffer.
+    /// Submits the active buffer, or the flush before it.
     pub(super) fn write(&mut self, by: Agent) {
         let iclog = core::mem::take(&mut self.active);
         let sectors = (self.settings.header_bytes() + iclog.bytes).div_ceil(512);
-        let tag = self.send(by, sectors, true);
-        self.buffers.push_back((tag, None));
+        let tag = if self.settings.own_disk {
+            self.behind_flush = Some((by, sectors));
+            self.out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync)
+        } else {
+            self.send_forced(by, sectors)
+        };
         self.out.push(FsWish::Waits(by));
         self.under_way = Some((tag, iclog));
+    }
+
+    fn send_forced(&mut self, by: Agent, sectors: u64) -> u64 {
+        let tag = self.send(by, sectors, true);
+        self.buffers.push_back((tag, None));
+        tag
     }
 
     fn send(&mut self, by: Agent, sectors: u64, barrier: bool) -> u64 {
@@ -145,6 +157,14 @@ impl Xfs {
             return;
         }
         if self.home_ended(tag) {
+            return;
+        }
+        if self.under_way.as_ref().is_some_and(|(of, _)| *of == tag)
+            && let Some((by, sectors)) = self.behind_flush.take()
+        {
+            let log = self.send_forced(by, sectors);
+            self.out.push(FsWish::Waits(by));
+            self.under_way = self.under_way.take().map(|(_, iclog)| (log, iclog));
             return;
         }
         let whole = self.pushed.remove(&tag);
