@@ -1,6 +1,6 @@
 //! Metadata that is newer in the log than at home.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::layout::MetaBlock;
 use super::log_ring::Tid;
@@ -9,22 +9,22 @@ use super::log_ring::Tid;
 #[derive(Clone, Debug, Default)]
 pub(super) struct DirtyHome {
     of: BTreeMap<MetaBlock, Tid>,
-    /// How many blocks each transaction holds.
-    held: BTreeMap<Tid, u64>,
+    /// The blocks that each transaction holds.
+    held: BTreeMap<Tid, BTreeSet<MetaBlock>>,
 }
 
 impl DirtyHome {
     pub fn insert(&mut self, block: MetaBlock, tid: Tid) {
         self.remove(block);
         self.of.insert(block, tid);
-        *self.held.entry(tid).or_default() += 1;
+        self.held.entry(tid).or_default().insert(block);
     }
 
     pub fn remove(&mut self, block: MetaBlock) {
         let Some(tid) = self.of.remove(&block) else { return };
         let left = self.held.get_mut(&tid).expect("it holds this block");
-        *left -= 1;
-        if *left == 0 {
+        left.remove(&block);
+        if left.is_empty() {
             self.held.remove(&tid);
         }
     }
@@ -36,7 +36,7 @@ impl DirtyHome {
 
     /// The blocks that the transaction holds, in the disk's order.
     pub fn held_by(&self, tid: Tid) -> impl Iterator<Item = MetaBlock> + '_ {
-        self.of.iter().filter(move |(_, of)| **of == tid).map(|(block, _)| *block)
+        self.held.get(&tid).into_iter().flatten().copied()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = MetaBlock> + '_ {

@@ -17,7 +17,7 @@ use blksched::{Instant, Sector, Span};
 
 use super::BLOCK_SECTORS;
 use super::dirty_home::DirtyHome;
-use super::kind::Ext4Settings;
+use super::kind::{BlockMap, Ext4Settings};
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::{LogRing, Tid};
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
@@ -36,6 +36,9 @@ use whole::WholeSyncs;
 /// Metadata blocks that one descriptor describes.
 const TAGS: u64 = 254;
 
+/// Freed ones that one revoke block names: 8 bytes each, of the older formats 4 (MEMORY).
+const REVOKES: [u64; 2] = [509, 1020];
+
 /// What a checkpoint leaves free beyond a full transaction \[blocks\]: FIT. Recorded: at 367 free blocks of 1023 a
 /// caller checkpoints, at 375 not, and a full transaction has 339.
 const SPARE: u64 = 32;
@@ -52,8 +55,8 @@ struct Running {
     blocks: BTreeSet<MetaBlock>,
     /// Blocks of files whose data have to be on the disk before its commit block.
     ordered: Ordered,
-    /// A metadata block was freed, so that the log has a revoke block.
-    revokes: bool,
+    /// So many metadata blocks were freed, which revoke blocks of the log name.
+    revokes: u64,
     begun: Instant,
     /// When a call that changes anything asks for its commit.
     old: Instant,
@@ -118,6 +121,9 @@ pub struct Journal {
     ring: LogRing,
     /// Blocks that are newer in the log than at home, and the last transaction of each.
     dirty: DirtyHome,
+    /// The oldest transaction, if each of its blocks there belongs to one that is not committed, too: until the next
+    /// has committed nobody needs to look at them again.
+    all_busy: Option<Tid>,
     /// Whether any came since this was last asked.
     dirtied: bool,
     home: HomeWrites,
@@ -148,6 +154,7 @@ impl Journal {
             committed: 0,
             running: None,
             committing: None,
+            all_busy: None,
             dirty: DirtyHome::default(),
             dirtied: false,
             home: HomeWrites::default(),
@@ -277,7 +284,7 @@ impl Journal {
     pub(super) fn revoke(&mut self, now: Instant, block: MetaBlock) {
         let running = self.running(now);
         running.blocks.remove(&block);
-        running.revokes = true;
+        running.revokes += 1;
         self.dirty.remove(block);
     }
 
@@ -312,7 +319,7 @@ impl Journal {
                 tid: *last,
                 blocks: BTreeSet::new(),
                 ordered: Ordered::default(),
-                revokes: false,
+                revokes: 0,
                 begun: now,
                 old,
                 due,
@@ -369,7 +376,7 @@ impl Journal {
         // Those that waited for a smaller transaction begin the next one.
         self.for_room.drain(..).for_each(|task| out.push(FsWish::Go(task)));
         self.ring.drop_done(|tid| !self.dirty.holds(tid));
-        if blocks.is_empty() && !revokes {
+        if blocks.is_empty() && revokes == 0 {
             // Only its commit block is sent.
             let (data, step) = (BTreeSet::new(), CommitStep::Sealing(now));
             let logged = u64::from(!self.settings.async_commit);
@@ -377,13 +384,17 @@ impl Journal {
             return self.seal(now, out);
         }
         let count = blocks.len() as u64;
-        let log = count.div_ceil(TAGS).max(1) + count + u64::from(revokes);
+        let each = match self.settings.block_map {
+            BlockMap::Extents => REVOKES[0],
+            BlockMap::Indirect => REVOKES[1],
+        };
+        let log = count.div_ceil(TAGS).max(1) + count + revokes.div_ceil(each);
         let logged = log + u64::from(self.settings.async_commit);
         let runs = self.ring.take(logged);
         let data = self.order(ordered, out);
         let mut tags = self.send(runs, FsIo::Log, false, out);
         if self.settings.own_disk && self.settings.barrier {
-            // What the commit block makes valid must not be in the cache of the other disk (MEMORY).
+            // What the commit block makes valid must not be in the cache of the other disk (traced on 6.18).
             tags.insert(out.submit(Agent::Journal, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync));
         }
         let step = CommitStep::Log(tags);
@@ -487,6 +498,7 @@ impl Journal {
     fn is_committed(&mut self, now: Instant, tid: Tid, out: &mut FsOutbox) {
         self.committed = tid;
         self.commits += 1;
+        self.all_busy = None;
         if let Some(Committing { blocks, logged, begun, .. }) = self.committing.take() {
             self.batching.committed(now.since(begun));
             self.ring.committed(tid, logged);
@@ -554,9 +566,10 @@ impl Journal {
             self.write_super(out);
             return true;
         }
-        let Some(oldest) = self.ring.oldest() else { return false };
+        let Some(oldest) = self.ring.oldest().filter(|oldest| self.all_busy != Some(*oldest)) else { return false };
         let blocks: Vec<MetaBlock> = self.dirty.held_by(oldest).filter(|block| !self.is_busy(*block)).collect();
         if blocks.is_empty() {
+            self.all_busy = Some(oldest);
             return false;
         }
         let tags = self.write_home(&blocks, Agent::Caller(task), Waiter::Sync, out);
