@@ -83,7 +83,8 @@ fn simulated(arguments: &ExplainArguments, stage: Stage, catalogue: &Catalogue) 
 fn about_remedies(arguments: &ExplainArguments, explanation: &Explanation, any: bool) -> Option<String> {
     match (arguments.remedies, any) {
         (false, _) => {
-            let said = "the journal had most of an I/O's time: --remedies tries what would make such syncs shorter";
+            let said = "the file system's own writes had most of an I/O's time: --remedies tries what would make such \
+                        syncs shorter";
             explanation.for_journal.then(|| said.to_owned())
         }
         (true, true) => None,

@@ -251,6 +251,26 @@ fn a_log_on_another_disk_is_tried_or_told_by_the_options_of_that_file_system_alo
     assert!(said.contains("(fs=ext4:journal_dev=sdb in the job file"), "{said}");
 }
 
+/// On ext3 a copy's new data are written by the commits of the log beside it.
+#[test]
+fn where_commits_wait_for_others_data_it_is_tried_not_to_and_without_a_journal_nothing_is_the_journals() {
+    let of = |fs: &str| {
+        let fs = Some(blksched_workloads::host::fs::FsMount::named(fs).unwrap());
+        let (found, tried) = remedied(&Scene { fs, ..jobs(APPEND_AND_COPY, "hdd-7200-ideal") }, "none", "4s", true);
+        (found.answer(None).join(" "), tried.expect("append waits for its fsyncs").tried)
+    };
+    let (answer, tried) = of("ext3");
+    let mean = |what: &str| tried.iter().find(|one| one.what == what).map(|one| one.mean);
+    let (as_it_was, apart) = (tried[0].mean, mean("data=writeback").expect("it is tried"));
+    assert!(apart < 0.8 * as_it_was, "{apart} ns, not {as_it_was}: the copy's data no longer count");
+    assert!(answer.contains("for the journal's writes"), "{answer}");
+    for (fs, has_journal) in [("ext4", true), ("ext3:data=writeback", true), ("ext2", false)] {
+        let (answer, tried) = of(fs);
+        assert!(tried.iter().all(|one| one.what != "data=writeback"), "{fs}: {answer}");
+        assert!(has_journal || !answer.contains("journal"), "{fs}: {answer}");
+    }
+}
+
 /// A copy keeps a log's fsync, or the only one of a database, waiting until the run is over.
 #[test]
 fn an_fsync_that_hangs_to_the_end_counts_when_it_is_asked_what_helps() {

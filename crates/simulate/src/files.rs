@@ -3,8 +3,8 @@
 use blksched::{Sector, Span};
 use blksched_workloads::host::fs::layout::{Ext4Geometry, XfsGeometry};
 use blksched_workloads::host::fs::{
-    BLOCK_BYTES, BLOCK_SECTORS, BlockMap, Ext4, Ext4Settings, FileSystem, FsKind, FsMount, JournalRace, Places,
-    TickPhase, Xfs, XfsSettings,
+    BLOCK_BYTES, BLOCK_SECTORS, Ext4, Ext4Settings, FileSystem, FsKind, FsMount, JournalRace, Places, TickPhase, Xfs,
+    XfsSettings,
 };
 
 /// The most blocks of a journal, and sectors of a log, that `mke2fs(8)` and `mkfs.xfs(8)` make.
@@ -24,10 +24,7 @@ pub(crate) fn file_system(
     match mount.kind {
         FsKind::None => None,
         FsKind::Ext4 | FsKind::Ext3 | FsKind::Ext2 => {
-            let geometry = match mount.kind.block_map() {
-                BlockMap::Extents => Ext4Geometry::of(sectors),
-                BlockMap::Indirect => Ext4Geometry::older(sectors),
-            };
+            let geometry = Ext4Geometry::of_kind(mount.kind, sectors);
             let (journal_start, journal_blocks) = match log_disk {
                 // Behind the superblock of the journal's device.
                 Some((first, sectors)) => {

@@ -74,7 +74,7 @@ pub struct Arguments {
     /// limits meanwhile
     #[arg(long, conflicts_with_all = ["guest", "trials", "rows", "set", "jobs", "schedulers", "at_a_time"])]
     memory: bool,
-    /// Job files on these real file systems: ext4, xfs [set: testdata/reality/6.18-files]
+    /// Job files on these real file systems: ext4, xfs, ext3, ext2 [set: testdata/reality/6.18-files]
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     #[arg(conflicts_with_all = ["memory", "guest", "trials", "rows", "set", "record", "recorded", "at_a_time"])]
     fs: Vec<String>,

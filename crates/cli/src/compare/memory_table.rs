@@ -97,6 +97,7 @@ fn sync_name(what: WaitsFor) -> &'static str {
         WaitsFor::Log => "log",
         WaitsFor::Commit => "commit",
         WaitsFor::LogRoom => "room in the log",
+        WaitsFor::Home => "metadata",
         WaitsFor::Flush => "flush",
         WaitsFor::Writing | WaitsFor::Pages | WaitsFor::Room => "data",
     }
@@ -109,6 +110,7 @@ pub(super) fn sync_key(what: WaitsFor) -> &'static str {
         WaitsFor::Log => "fsync_log",
         WaitsFor::Commit => "fsync_commit",
         WaitsFor::LogRoom => "fsync_log_room",
+        WaitsFor::Home => "fsync_metadata",
         WaitsFor::Flush => "fsync_flush",
         WaitsFor::Writing | WaitsFor::Pages | WaitsFor::Room => "fsync_data",
     }

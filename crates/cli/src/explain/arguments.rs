@@ -17,7 +17,7 @@ Examples:
   blksched explain recorded.trace.gz --at 12.5s     everything in flight at one moment
   blksched explain my.fio --request 1234            one I/O, piece by piece
   blksched explain my.fio --blame                   only who waited for whom, under which rule
-  blksched explain my.fio --remedies                what would make a slow fsync on ext4 or xfs faster
+  blksched explain my.fio --remedies                what would make a slow fsync on a file system faster
   blksched explain my.fio --perfetto run.pftrace    the run as a picture: open it at ui.perfetto.dev
 docs/explain.md says how time is attributed.";
 

@@ -6,6 +6,7 @@ use blksched::{GroupId, SubmitterId};
 use blksched_simulate::story::Whose;
 use blksched_text::{did_you_mean, nearest};
 use blksched_workloads::Plan;
+use blksched_workloads::host::fs::FsMount;
 
 use crate::error::{Expected, WordError};
 
@@ -23,6 +24,13 @@ pub struct Names {
     groups: Vec<String>,
     /// The disks of a run of several.
     disks: Vec<String>,
+    /// What an fsync waits for beside its data.
+    metadata: &'static str,
+}
+
+/// What it writes beside data, in words.
+fn metadata(fs: FsMount) -> &'static str {
+    if fs.kind.is_ext() && !fs.options.has_journal { "the file system's metadata" } else { "the journal's writes" }
 }
 
 impl Names {
@@ -36,13 +44,25 @@ impl Names {
             within: plan.jobs.iter().map(|job| job.cgroup).collect(),
             groups: plan.groups.iter().map(|group| group.name.clone()).collect(),
             disks: plan.disks.clone(),
+            metadata: metadata(plan.fs),
         }
     }
 
     /// Names for a server's recording, which has none: numbers.
     pub fn numbered(most: u32) -> Names {
         let processes = (0..=most).map(|id| (format!("submitter-{id}"), 0, false, id)).collect();
-        Names { processes, within: Vec::new(), groups: Vec::new(), disks: Vec::new() }
+        Names {
+            processes,
+            within: Vec::new(),
+            groups: Vec::new(),
+            disks: Vec::new(),
+            metadata: metadata(FsMount::default()),
+        }
+    }
+
+    /// The file system's own writes.
+    pub(super) fn metadata(&self) -> &'static str {
+        self.metadata
     }
 
     /// The name of one process.

@@ -58,7 +58,10 @@ pub fn sentence(story: &Story, names: &Names) -> String {
     };
     if !service.is_zero() {
         let parts: Vec<String> = served.iter().map(|share| service_word(share)).collect();
-        let among = if story.journal.waited > waited_in_all { ", with that of the journal's writes," } else { "" };
+        let among = match story.journal.waited > waited_in_all {
+            true => format!(", with that of {},", names.metadata()),
+            false => String::new(),
+        };
         text += &format!("; its own service in the disk{among} took {} ({})", time(service), parts.join(", "));
     }
     text
@@ -116,7 +119,7 @@ pub(super) fn brief(story: &Story, names: &Names) -> String {
         false => stood,
     };
     let of_it = if is_all(waited) { "all".to_owned() } else { time(waited) };
-    format!("{said}, {of_it} of it for the journal's writes{rest}.")
+    format!("{said}, {of_it} of it for {}{rest}.", names.metadata())
 }
 
 /// Behind whom the journal's writes stood until their deadline, if that was most of the wait for them.
@@ -145,7 +148,7 @@ fn for_the_journal(story: &Story, all: Span, names: &Names) -> String {
         return trips;
     }
     let stood = stood(waited, until_deadline, behind, names);
-    format!("{trips}, {} of it for the journal's writes{stood}", time(waited))
+    format!("{trips}, {} of it for {}{stood}", time(waited), names.metadata())
 }
 
 fn shares(story: &Story) -> Vec<TimeShare> {

@@ -257,7 +257,7 @@ impl Replay<'_> {
     /// and so did indirect blocks that a process writes, which have places of their own here.
     fn is_part(&self, recorded: &Asked, ours: &Asked) -> bool {
         let of_flusher = ours.by == FLUSHER && ours.carries == Carries::Data;
-        let of_process = ours.by.0 >= FIRST_PROCESS && ours.carries == Carries::Home;
+        let of_process = self.found.fs == "ext2" && ours.by.0 >= FIRST_PROCESS && ours.carries == Carries::Home;
         (of_flusher || of_process) && recorded.is_like(ours) && ours.sectors < recorded.sectors
     }
 

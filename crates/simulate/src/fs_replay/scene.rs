@@ -172,7 +172,7 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
             other => return Err(format!("ext4 mounted with {other}")),
         }
     }
-    let geometry = Ext4Geometry { sectors: header.disk.size / 512, inodes_per_group, block_map: settings.block_map };
+    let geometry = Ext4Geometry { inodes_per_group, ..Ext4Geometry::of_kind(kind, header.disk.size / 512) };
     let places = Places::new().recorded(placed(recording), leaf_group(recording));
     let race = JournalRace::Recorded(delays(recording, journal));
     let fs = Ext4::new(settings, geometry, longest).with(race, phase, places).with_jiffies(jiffies(recording));

@@ -190,8 +190,14 @@ fn drawn_size(s: &Settings, (from, to): (u64, u64), name: &str) -> u64 {
 pub(super) fn does_not_fit(clones: &[JobClone<'_>], files: &Files, error: TooLarge) -> Problem {
     let user = clones.iter().find(|clone| clone.files.contains(&error.file)).map(|clone| clone.job);
     let job = user.expect("every file is some clone's");
-    let title = format!("file `{}` of job `{}` does not fit on the disk", files.names[error.file], job.name);
-    let expected = format!("{} MiB are left", error.free >> 20);
+    let file = format!("file `{}` of job `{}`", files.names[error.file], job.name);
+    let (title, expected) = match error.longest {
+        None => (format!("{file} does not fit on the disk"), format!("{} MiB are left", error.free >> 20)),
+        Some(longest) => {
+            let title = format!("{file} is longer than the file system's files can be");
+            (title, format!("at most {} MiB", longest >> 20))
+        }
+    };
     let option = if job.settings.files.filesize.is_some() { "filesize" } else { "size" };
     Problem::new(job.settings.place_of(option, &job.place), title, expected)
 }

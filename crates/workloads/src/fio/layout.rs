@@ -8,7 +8,7 @@
 use core::ops::Range;
 
 use crate::host::fs::layout::{Ext4Geometry, XfsGeometry};
-use crate::host::fs::{BLOCK_SECTORS, BlockMap, FsKind};
+use crate::host::fs::{BLOCK_SECTORS, FsKind};
 
 const MIB: u64 = 1 << 20;
 /// The allocation unit of a file system \[bytes\].
@@ -45,6 +45,8 @@ pub(crate) struct FileExtent {
 pub(crate) struct TooLarge {
     pub file: usize,
     pub free: u64,
+    /// If there is room, the longest file that the file system can have \[bytes\].
+    pub longest: Option<u64>,
 }
 
 /// Places files on a disk of `disk` bytes; each belongs to one extent group.
@@ -57,10 +59,10 @@ fn lay_out(needs: &[Need], extent_groups: &[ExtentGroup], disk: u64) -> Result<V
                 Need::Bytes(bytes) | Need::Exactly(bytes) => bytes.checked_next_multiple_of(BLOCK),
                 Need::WholeDisk | Need::Existing => Some(0),
             };
-            left = room.and_then(|room| left.checked_sub(room)).ok_or(TooLarge { file, free: left })?;
+            left = room.and_then(|room| left.checked_sub(room)).ok_or(TooLarge { file, free: left, longest: None })?;
         }
         let used = (free - left).next_multiple_of(MIB);
-        free = free.checked_sub(used).ok_or(TooLarge { file: group.files.start, free })?;
+        free = free.checked_sub(used).ok_or(TooLarge { file: group.files.start, free, longest: None })?;
     }
     let existing = needs.iter().filter(|need| **need == Need::Existing).count() as u64;
     let regular = extent_groups.iter().filter(|group| needs[group.files.start] != Need::WholeDisk).count() as u64;
@@ -79,7 +81,7 @@ fn lay_out(needs: &[Need], extent_groups: &[ExtentGroup], disk: u64) -> Result<V
                 }
                 Need::Bytes(bytes) if alone => bytes.next_multiple_of(MIB),
                 Need::Bytes(bytes) | Need::Exactly(bytes) => bytes,
-                Need::Existing if share == 0 => return Err(TooLarge { file, free }),
+                Need::Existing if share == 0 => return Err(TooLarge { file, free, longest: None }),
                 Need::Existing => share,
             };
             extents.push(FileExtent { start: at, length });
@@ -125,6 +127,8 @@ struct FileRoom {
     disk: u64,
     first: u64,
     journal: Range<u64>,
+    /// The longest file.
+    longest: Option<u64>,
 }
 
 impl FileRoom {
@@ -136,15 +140,13 @@ impl FileRoom {
                 (xfs.first_file(0), xfs.log())
             }
             FsKind::Ext4 | FsKind::Ext3 | FsKind::Ext2 | FsKind::None => {
-                let ext4 = match fs.block_map() {
-                    BlockMap::Extents => Ext4Geometry::of(sectors),
-                    BlockMap::Indirect => Ext4Geometry::older(sectors),
-                };
+                let ext4 = Ext4Geometry::of_kind(fs, sectors);
                 let (journal, blocks) = ext4.journal();
                 (ext4.first_file(), (journal, blocks * BLOCK_SECTORS))
             }
         };
-        FileRoom { disk, first: first.0 * 512, journal: journal.0 * 512..(journal.0 + length) * 512 }
+        let journal = journal.0 * 512..(journal.0 + length) * 512;
+        FileRoom { disk, first: first.0 * 512, journal, longest: fs.longest_file() }
     }
 
     /// Places files, those of unknown length with this one.
@@ -168,7 +170,10 @@ impl FileRoom {
             }
             let free = self.disk.saturating_sub(at);
             if used > free {
-                return Err(TooLarge { file, free });
+                return Err(TooLarge { file, free, longest: None });
+            }
+            if let Some(longest) = self.longest.filter(|longest| length > *longest) {
+                return Err(TooLarge { file, free, longest: Some(longest) });
             }
             extents.push(FileExtent { start: at, length });
             at += used;
@@ -198,19 +203,32 @@ mod tests {
     #[test]
     fn on_a_file_system_files_lie_one_behind_the_other_and_never_in_the_journal() {
         let disk = 1024 * MIB;
-        for fs in [FsKind::Ext4, FsKind::Xfs] {
+        for fs in [FsKind::Ext4, FsKind::Ext3, FsKind::Ext2, FsKind::Xfs] {
             let needs = [Need::Bytes(100 * MIB), Need::Bytes(5000), Need::Bytes(300 * MIB), Need::Existing];
             let extents = lay_out_on(fs, &needs, &[], disk).unwrap();
             assert_eq!(extents[1].start, extents[0].start + 100 * MIB, "{fs}");
             let journal = match fs {
-                FsKind::Xfs => XfsGeometry { sectors: disk / 512 }.log().0,
-                _ => Ext4Geometry::of(disk / 512).journal().0,
+                FsKind::Xfs => XfsGeometry { sectors: disk / 512 }.log(),
+                _ => Ext4Geometry::of_kind(fs, disk / 512).journal(),
             };
-            let in_it = |e: &FileExtent| (e.start..e.start + e.length).contains(&(journal.0 * 512));
+            let in_it = |e: &FileExtent| journal.1 > 0 && (e.start..e.start + e.length).contains(&(journal.0.0 * 512));
             assert!(!extents.iter().any(in_it), "{fs}: {extents:?}");
             let end = extents[3].start + extents[3].length;
             assert!((disk - MIB..=disk).contains(&end), "{fs}: what is left, in whole MiB: {extents:?}");
         }
+    }
+
+    #[test]
+    fn a_file_that_is_longer_than_ext3_has_them_is_refused_and_one_of_unknown_length_is_no_longer() {
+        let (disk, longest) = (10 << 40, 2_196_873_666_560);
+        for fs in [FsKind::Ext3, FsKind::Ext2] {
+            assert!(lay_out_on(fs, &[Need::Exactly(longest)], &[], disk).is_ok());
+            let error = lay_out_on(fs, &[Need::Exactly(longest + 4096)], &[], disk).unwrap_err();
+            assert_eq!((error.file, error.longest), (0, Some(longest)));
+            let found = lay_out_on(fs, &[Need::Existing], &[], disk).unwrap()[0].length;
+            assert!((longest - MIB..=longest).contains(&found), "{found}");
+        }
+        assert!(lay_out_on(FsKind::Ext4, &[Need::Exactly(longest + 4096)], &[], disk).is_ok());
     }
 
     #[test]
@@ -241,9 +259,9 @@ mod tests {
     #[test]
     fn the_first_file_that_does_not_fit_is_named() {
         let needs = [Need::Bytes(6 * MIB), Need::Bytes(5 * MIB), Need::Bytes(1)];
-        assert_eq!(alone(&needs, 10 * MIB), Err(TooLarge { file: 1, free: 4 * MIB }));
-        assert_eq!(alone(&[Need::Bytes(u64::MAX)], 10 * MIB), Err(TooLarge { file: 0, free: 10 * MIB }));
+        assert_eq!(alone(&needs, 10 * MIB), Err(TooLarge { file: 1, free: 4 * MIB, longest: None }));
+        assert_eq!(alone(&[Need::Bytes(u64::MAX)], 10 * MIB), Err(TooLarge { file: 0, free: 10 * MIB, longest: None }));
         let rounded_up = [Need::Bytes(1); 4];
-        assert_eq!(alone(&rounded_up, 3 * MIB), Err(TooLarge { file: 3, free: 0 }));
+        assert_eq!(alone(&rounded_up, 3 * MIB), Err(TooLarge { file: 3, free: 0, longest: None }));
     }
 }

@@ -17,7 +17,7 @@ use super::cache::TransferId;
 use super::call::{CallWork, HostCall};
 use super::filed_pages::FiledPages;
 use super::fs::{
-    Agent, Blocks, Change, Entry, FileSystem, FsBio, FsIo, FsTask, FsWait, FsWish, InodeId, Known, Missing, Syncing,
+    Agent, Blocks, Change, Entry, FileSystem, FsBio, FsIo, FsTask, FsWish, InodeId, Known, Missing, Syncing,
 };
 use super::io_ends::{EndedWrite, IoEnds};
 use super::op::{HostOp, OpId, OpStage, OpTask, Who};
@@ -493,15 +493,7 @@ impl Host {
                         filing.start(now, task);
                     }
                 }
-                FsWish::Sleeps(task, what) => {
-                    let what = match what {
-                        FsWait::OthersLog => WaitsFor::OthersLog,
-                        FsWait::Log => WaitsFor::Log,
-                        FsWait::Commit => WaitsFor::Commit,
-                        FsWait::Room => WaitsFor::LogRoom,
-                    };
-                    self.turns_to(now, task, what);
-                }
+                FsWish::Sleeps(task, what) => self.turns_to(now, task, what.into()),
                 FsWish::Go(task) | FsWish::Done(task) => {
                     self.ops[task].in_fs = false;
                     if self.ops[task].transfers == 0 || matches!(self.ops[task].stage, OpStage::Entering(_)) {

@@ -7,8 +7,9 @@
 //!           └────── FsWish::{Go, Done, Written} ───┘  └── ended
 //! ```
 //!
-//! [`FileSystem`] is a pure state machine of Linux 6.18's ext4 or xfs: it is told the time and leaves [`FsWish`]es. It
-//! knows neither pages nor the disk's queue; the host owns the data. In the kernel: `fs/ext4`, `fs/jbd2`, `fs/xfs`.
+//! [`FileSystem`] is a pure state machine of Linux 6.18's ext4 (ext3, ext2) or xfs: it is told the time and leaves
+//! [`FsWish`]es. It knows neither pages nor the disk's queue; the host owns the data. In the kernel: `fs/ext4`,
+//! `fs/jbd2`, `fs/xfs`.
 //!
 //! **Origin** recordings of Linux 6.18.44 (`testdata/transcripts/fs-6.18`); the rules are numbered there.
 

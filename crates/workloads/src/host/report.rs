@@ -2,6 +2,8 @@
 
 use blksched::{Op, Span};
 
+use super::fs::FsWait;
+
 /// What a call waits for, besides the processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
@@ -19,13 +21,28 @@ pub enum WaitsFor {
     Commit,
     /// Room in the file system's log.
     LogRoom,
+    /// Without a log: the blocks of its metadata to be written.
+    Home,
     /// The disk's cache to be flushed.
     Flush,
 }
 
+impl From<FsWait> for WaitsFor {
+    fn from(what: FsWait) -> WaitsFor {
+        match what {
+            FsWait::OthersLog => WaitsFor::OthersLog,
+            FsWait::Log => WaitsFor::Log,
+            FsWait::Commit => WaitsFor::Commit,
+            FsWait::Room => WaitsFor::LogRoom,
+            FsWait::Home => WaitsFor::Home,
+            FsWait::Flush => WaitsFor::Flush,
+        }
+    }
+}
+
 impl WaitsFor {
     /// All of them.
-    pub const ALL: [WaitsFor; 8] = [
+    pub const ALL: [WaitsFor; 9] = [
         WaitsFor::Pages,
         WaitsFor::Room,
         WaitsFor::Writing,
@@ -33,12 +50,20 @@ impl WaitsFor {
         WaitsFor::Log,
         WaitsFor::Commit,
         WaitsFor::LogRoom,
+        WaitsFor::Home,
         WaitsFor::Flush,
     ];
 
     /// The parts of an `fsync`, in order.
-    pub const OF_SYNC: [WaitsFor; 6] =
-        [WaitsFor::Writing, WaitsFor::OthersLog, WaitsFor::Log, WaitsFor::Commit, WaitsFor::LogRoom, WaitsFor::Flush];
+    pub const OF_SYNC: [WaitsFor; 7] = [
+        WaitsFor::Writing,
+        WaitsFor::OthersLog,
+        WaitsFor::Log,
+        WaitsFor::Commit,
+        WaitsFor::LogRoom,
+        WaitsFor::Home,
+        WaitsFor::Flush,
+    ];
 
     /// The end of the sentence "it waits for …".
     pub fn words(self) -> &'static str {
@@ -50,6 +75,7 @@ impl WaitsFor {
             WaitsFor::Log => "its log write",
             WaitsFor::Commit => "its commit block",
             WaitsFor::LogRoom => "room in the log",
+            WaitsFor::Home => "its metadata to be written",
             WaitsFor::Flush => "a flush of the disk's cache",
         }
     }

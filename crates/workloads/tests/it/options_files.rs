@@ -192,6 +192,17 @@ fn option_overwrite_lays_a_written_file_out() {
 }
 
 #[test]
+fn without_extents_a_new_file_is_empty_and_a_job_of_direct_io_on_data_journal_goes_through_memory() {
+    for (fs, state) in [("ext4", FileState::Unwritten), ("ext3", FileState::Empty), ("ext2", FileState::Empty)] {
+        let plan = plan(&format!("[a]\n; blksched: fs={fs}\nrw=write\nsize=1m\n"));
+        assert_eq!(plan.files.iter().map(|file| file.state).collect::<Vec<_>>(), [state], "{fs}");
+    }
+    let journals = plan("[a]\n; blksched: fs=ext3:data=journal\nrw=randwrite\ndirect=1\nsize=1m\n");
+    let note = journals.notes.iter().find(|note| note.option == "direct").expect("a note");
+    assert!(note.why.contains("ext3 has no direct I/O"), "{}", note.why);
+}
+
+#[test]
 fn option_fs_puts_files_behind_each_other_and_behind_the_metadata() {
     let on = |fs: &str| plan(&format!("[a]\n; blksched: fs={fs}\nrw=read\nsize=1m\nnumjobs=2\n"));
     let (ext4, none) = (on("ext4"), on("none"));

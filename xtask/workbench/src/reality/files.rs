@@ -286,12 +286,12 @@ mod tests {
 
     /// The jobs that are recorded, and no others, are those that can be run again.
     #[test]
-    fn every_job_is_predicted_on_both() {
+    fn every_job_is_predicted_on_each() {
         let folder = shell::root().join(SET);
         let (set, jobs) = (load(&folder).unwrap(), jobs(&folder.join(JOBS), &["f8".to_owned()]).unwrap());
         let schedulers = ["none".to_owned()];
         let wanted = Wanted { kinds: &[], jobs: &[], schedulers: &schedulers, repeats: 1 };
-        for kind in [FsKind::Ext4, FsKind::Xfs] {
+        for kind in [FsKind::Ext4, FsKind::Ext3, FsKind::Ext2, FsKind::Xfs] {
             let rows = predict(kind, (&set, &set.settings[0]), &jobs, &wanted, &Throttling::new()).unwrap();
             assert!(rows.iter().any(|row| row.dir == SYNC) && rows.iter().any(|row| row.process == "reader"), "{kind}");
         }

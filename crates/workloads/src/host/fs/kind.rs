@@ -52,7 +52,7 @@ impl FsKind {
     /// Why one of [`WORDS`](FsKind::WORDS) cannot be had.
     fn not_modelled(word: &str) -> &'static str {
         match word {
-            "overlay" => "overlay2 writes to the file system below it: say that one, ext4 or xfs",
+            "overlay" => "overlay2 writes to the file system below it: say that one, as in ext4 or xfs",
             _ => "this file system is not modelled: ext4, xfs, ext3, ext2 and none are",
         }
     }
@@ -68,6 +68,19 @@ impl FsKind {
             FsKind::Ext3 | FsKind::Ext2 => BlockMap::Indirect,
             FsKind::None | FsKind::Ext4 | FsKind::Xfs => BlockMap::Extents,
         }
+    }
+
+    /// The longest file that it can have \[bytes\], where disks are longer (tried on Linux 6.18).
+    pub fn longest_file(self) -> Option<u64> {
+        match self.block_map() {
+            BlockMap::Indirect => Some(2_196_873_666_560),
+            BlockMap::Extents => None,
+        }
+    }
+
+    /// The shortest disk that it is modelled on \[512-byte sectors\]: on shorter ones mkfs takes smaller blocks.
+    pub fn shortest_disk(self) -> u64 {
+        if self.is_ext() { 16 << 11 } else { 0 }
     }
 
     /// Its name on a command line.

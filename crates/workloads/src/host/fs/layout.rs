@@ -10,8 +10,9 @@
 
 use blksched::Sector;
 
+use super::extents::Extent;
 use super::inode::InodeId;
-use super::kind::BlockMap;
+use super::kind::{BlockMap, FsKind};
 use super::{BLOCK_BYTES, BLOCK_SECTORS};
 
 /// Blocks of a block group.
@@ -63,17 +64,20 @@ pub struct Ext4Geometry {
     pub inodes_per_group: u64,
     /// Extents came with flex groups and longer descriptors.
     pub block_map: BlockMap,
+    /// Whether room was left for a journal.
+    pub has_journal: bool,
 }
 
 impl Ext4Geometry {
     /// As mkfs makes it on a disk of this length \[512-byte sectors\].
     pub fn of(sectors: u64) -> Ext4Geometry {
-        Ext4Geometry { sectors, inodes_per_group: 8192, block_map: BlockMap::Extents }
+        Ext4Geometry { sectors, inodes_per_group: 8192, block_map: BlockMap::Extents, has_journal: true }
     }
 
-    /// The same, without extents: ext2, ext3.
-    pub fn older(sectors: u64) -> Ext4Geometry {
-        Ext4Geometry { block_map: BlockMap::Indirect, ..Ext4Geometry::of(sectors) }
+    /// The same for this one of ext2, ext3 and ext4.
+    pub fn of_kind(kind: FsKind, sectors: u64) -> Ext4Geometry {
+        let (block_map, has_journal) = (kind.block_map(), kind != FsKind::Ext2);
+        Ext4Geometry { block_map, has_journal, ..Ext4Geometry::of(sectors) }
     }
 
     /// Block groups whose tables lie together.
@@ -90,7 +94,13 @@ impl Ext4Geometry {
 
     /// The block group of a block of the disk.
     pub fn group_of(&self, block: u64) -> u64 {
-        block / GROUP
+        // Places of blocks are counted without an end.
+        block.min(self.blocks().saturating_sub(1)) / GROUP
+    }
+
+    /// The block groups that an extent lies in.
+    pub(super) fn groups_of(&self, extent: &Extent) -> core::ops::RangeInclusive<u64> {
+        self.group_of(extent.place)..=self.group_of(extent.place + extent.blocks.saturating_sub(1))
     }
 
     /// The block group of an inode.
@@ -126,9 +136,9 @@ impl Ext4Geometry {
             0x100_0000..0x200_0000 => 131_072,
             _ => 262_144,
         };
-        let length = length.min(blocks / 4).max(1024.min(blocks));
+        let length = if self.has_journal { length.min(blocks / 4).max(1024.min(blocks)) } else { 0 };
         if self.block_map == BlockMap::Indirect {
-            let start = (self.head(0) + 2 + self.table() + BEFORE_JOURNAL).min(blocks / 2);
+            let start = (self.head(0) + 2 + self.table() + BEFORE_JOURNAL).min(blocks - length);
             return (Sector(start * BLOCK_SECTORS), length);
         }
         let groups = blocks.div_ceil(GROUP);
@@ -136,7 +146,7 @@ impl Ext4Geometry {
             group if groups > FLEX => group - group % FLEX + 1,
             group => group,
         };
-        (Sector(middle * GROUP * BLOCK_SECTORS), length)
+        (Sector((middle * GROUP).min(blocks - length) * BLOCK_SECTORS), length)
     }
 
     /// Blocks of a group's inode table.
@@ -176,17 +186,28 @@ impl Ext4Geometry {
             // Behind the places of other directories' first blocks.
             MetaBlock::DirectoryLeaf(inode, nth) => self.near(inode, GROUP / 16 + 2 * u64::from(nth)),
             MetaBlock::Leaf(inode) => self.near(inode, 1),
-            MetaBlock::Indirect(inode, nth) => self.near(inode, 1 + 2 * nth),
+            MetaBlock::Indirect(inode, nth) => self.beside(inode, nth),
             MetaBlock::Data(page) => page,
         };
-        Sector(block * BLOCK_SECTORS)
+        Sector(block.min(self.blocks().saturating_sub(1)) * BLOCK_SECTORS)
     }
 
     /// A place for a block of its own that an inode needs, behind the metadata of its flex group.
     fn near(&self, inode: InodeId, nth: u64) -> u64 {
-        let group = self.inode_group(inode) / FLEX * FLEX;
-        let block = group * GROUP + 2 * GROUP / 8 + 129 + (2 * inode.0 + nth) % (GROUP / 8);
-        block.min(self.blocks().saturating_sub(1))
+        let group = self.inode_group(inode) / self.flex() * self.flex();
+        let metadata = match (self.block_map, group) {
+            (BlockMap::Extents, _) => group * GROUP + 2 * GROUP / 8 + 129,
+            (BlockMap::Indirect, 0) => self.first_file().0 / BLOCK_SECTORS,
+            (BlockMap::Indirect, _) => group * GROUP + self.head(group) + 2 + self.table(),
+        };
+        metadata + (2 * inode.0 + nth) % (GROUP / 8)
+    }
+
+    /// A place for an indirect block: one for each 4 MiB, as if its file lay from the first place on (where files lie
+    /// is not known here); each of a thousand files has places of its own.
+    fn beside(&self, inode: InodeId, nth: u64) -> u64 {
+        let first = self.first_file().0 / BLOCK_SECTORS;
+        first + (inode.0 % 1024 + nth * 1025) % self.blocks().saturating_sub(first).max(1)
     }
 
     /// The sector from which on files are placed: behind the first flex group's metadata, and in the second group.
@@ -237,6 +258,8 @@ impl XfsGeometry {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     const GIB: u64 = 1 << 21;
@@ -263,9 +286,37 @@ mod tests {
 
     #[test]
     fn an_older_one_has_its_journal_behind_the_first_inode_table_and_each_group_its_own_bitmaps() {
+        const LEAST: u64 = 4096;
+        for sectors in [LEAST * 8, 300_000, 266_240] {
+            for kind in [FsKind::Ext4, FsKind::Ext3, FsKind::Ext2] {
+                let ext = Ext4Geometry::of_kind(kind, sectors);
+                let (journal, length) = ext.journal();
+                assert!(journal.0 + length * 8 <= sectors, "{kind} on {sectors}: {journal:?} {length}");
+                let beyond = 9 * sectors / 8;
+                let group = ext.group_of(beyond);
+                let all =
+                    [MetaBlock::BlockBitmap(group), MetaBlock::InodeTable(511), MetaBlock::Indirect(InodeId(9), 7)];
+                assert!(all.iter().all(|block| ext.home(*block).0 < sectors), "{kind} on {sectors}");
+            }
+        }
         for (gib, journal, bitmap) in [(1, 585, 65), (16, 1545, 1025), (1024, 1545, 1025)] {
-            let ext3 = Ext4Geometry::older(gib * GIB);
+            let ext3 = Ext4Geometry::of_kind(FsKind::Ext3, gib * GIB);
+            let ext2 = Ext4Geometry::of_kind(FsKind::Ext2, gib * GIB);
             assert_eq!(ext3.journal().0, Sector(journal * 8), "{gib} GiB");
+            let begins = ext2.first_file().0 / 8;
+            assert!(begins >= journal && begins < journal + 256, "{begins}: nothing but directories is before files");
+            let behind = ext3.first_file();
+            assert!(behind.0 >= (journal + ext3.journal().1) * 8, "{gib} GiB");
+            for ext3 in [ext3, ext2] {
+                let homes = (0..2000).map(|nth| ext3.home(MetaBlock::Indirect(InodeId(12), nth)));
+                let others = (0..2000).map(|nth| ext3.home(MetaBlock::Indirect(InodeId(13), nth)));
+                let directories = [MetaBlock::Directory(InodeId(2)), MetaBlock::DirectoryLeaf(InodeId(2), 9)];
+                let homes: Vec<Sector> = homes.chain(others).chain(directories.map(|own| ext3.home(own))).collect();
+                let distinct: BTreeSet<Sector> = homes.iter().copied().collect();
+                let in_gib = 2 * 2000.min(gib * 256 - 64) as usize;
+                assert!(distinct.len() >= in_gib, "{gib} GiB: {} of {}", distinct.len(), homes.len());
+                assert!(homes.iter().all(|home| *home >= ext3.first_file() && home.0 < gib * GIB), "{gib} GiB");
+            }
             for group in [0, 1, 3] {
                 let first = (group * 32_768 + bitmap) * 8;
                 assert_eq!(ext3.home(MetaBlock::BlockBitmap(group)), Sector(first), "{gib} GiB");

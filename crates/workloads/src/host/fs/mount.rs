@@ -209,7 +209,6 @@ const OF_XFS: [&str; 4] = ["logbufs", "logbsize", "logsize", "logdev"];
 const IDLE: [&str; 8] = ["defaults", "rw", "async", "noatime", "nodiratime", "relatime", "nodiscard", "noquota"];
 /// And of each.
 const IDLE_OF_EXT4: [&str; 2] = ["auto_da_alloc", "errors"];
-const IDLE_OF_OLDER: [&str; 1] = ["errors"];
 const IDLE_OF_XFS: [&str; 2] = ["attr2", "inode64"];
 
 /// Real options that change what happens, in a way that is not modelled.
@@ -277,8 +276,8 @@ impl FsMount {
         let (name, value) = option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
         let (own, idle): (&[&'static str], &[&str]) = match self.kind {
             FsKind::Ext4 => (&OF_EXT4, &IDLE_OF_EXT4),
-            FsKind::Ext3 => (&OF_EXT3, &IDLE_OF_OLDER),
-            FsKind::Ext2 => (&OF_EXT2, &IDLE_OF_OLDER),
+            FsKind::Ext3 => (&OF_EXT3, &IDLE_OF_EXT4),
+            FsKind::Ext2 => (&OF_EXT2, &IDLE_OF_EXT4),
             FsKind::Xfs => (&OF_XFS, &IDLE_OF_XFS),
             FsKind::None => return wrong(format!("`{option}`: none is no file system, and has no options")),
         };
@@ -344,11 +343,20 @@ impl FsMount {
         Ok(())
     }
 
-    /// Whether the journal or log that was asked for has room on a disk of this length \[512-byte sectors\].
+    /// Whether it, and the journal or log that was asked for, has room on a disk of this length \[512-byte sectors\].
     ///
     /// # Errors
-    /// That it is longer than a quarter of the disk (ext4), or than an allocation group (xfs), and the disk's length.
+    /// That the disk is too short for one; that the journal is longer than a quarter of it (ext4), or the log than an
+    /// allocation group (xfs); and the disk's length.
     pub fn fits(&self, sectors: u64) -> Result<(), WrongMount> {
+        let least = self.kind.shortest_disk();
+        if sectors < least {
+            let (least, disk) = (least >> 11, (sectors * 512) >> 20);
+            return wrong(format!(
+                "{} is modelled on disks of at least {least} MiB, and this one has {disk}",
+                self.kind
+            ));
+        }
         if self.options.log_disk.is_some() {
             // There its disk is the limit.
             return Ok(());
@@ -473,6 +481,7 @@ fn batch(name: &str, value: &str) -> Result<Span, WrongMount> {
 /// That an option is not one of the file system's, which are `own`.
 fn unknown(kind: FsKind, own: &[&'static str], name: &str) -> WrongMount {
     let other = match kind {
+        FsKind::Ext3 if name == "no_journal" => " (that is ext2)",
         FsKind::Xfs | FsKind::Ext3 | FsKind::Ext2 if OF_EXT4.contains(&name) => " (ext4 has it)",
         FsKind::Ext4 if OF_XFS.contains(&name) => " (xfs has it)",
         _ => "",
@@ -568,6 +577,7 @@ mod tests {
             assert_eq!(FsMount::named(text).map(|mount| mount.to_string()).as_deref(), Ok(text));
         }
         assert_eq!(FsMount::named("ext4:rw,noatime,errors=remount-ro,barrier=1"), Ok(FsMount::from(FsKind::Ext4)));
+        assert_eq!(FsMount::named("ext3:auto_da_alloc"), Ok(FsMount::from(FsKind::Ext3)));
         assert_eq!(FsMount::named("xfs:rw,noatime,inode64,logbufs=8,noquota"), Ok(FsMount::from(FsKind::Xfs)));
     }
 
@@ -579,6 +589,10 @@ mod tests {
             fits("ext4:journal_size=257m").unwrap_err(),
             "journal_size=257m: expected at most 256m, a quarter of the disk, which has 1024 MiB"
         );
+        let short = |text: &str, mib: u64| FsMount::named(text).unwrap().fits(mib << 11).map_err(|wrong| wrong.why);
+        assert_eq!((short("ext3", 16), short("ext2", 16), short("none", 1)), (Ok(()), Ok(()), Ok(())));
+        let why = "ext3 is modelled on disks of at least 16 MiB, and this one has 15";
+        assert_eq!(short("ext3", 15).unwrap_err(), why);
         assert_eq!(
             fits("xfs:logsize=256m").unwrap_err(),
             "logsize=256m: expected at most 255m, an allocation group of the disk, which has 1024 MiB"
@@ -616,6 +630,7 @@ mod tests {
             ("ext3:journal_async_commit", "unknown option `journal_async_commit` of ext3 (ext4 has it)", None),
             ("ext3:fast_commit", "`fast_commit` of ext3 is not modelled", None),
             ("ext2:commit=5", "unknown option `commit` of ext2 (ext4 has it): expected barrier, nobarrier", None),
+            ("ext3:no_journal", "unknown option `no_journal` of ext3 (that is ext2)", None),
             ("ext2:sync", "`sync` of ext2 is not modelled", None),
             ("ext4:inode64", "unknown option `inode64` of ext4", None),
             ("xfs:errors=continue", "unknown option `errors` of xfs", None),

@@ -70,6 +70,10 @@ pub enum FsWait {
     Commit,
     /// Room in the log, or in the running transaction.
     Room,
+    /// Without a log: its blocks of metadata, on their way home.
+    Home,
+    /// The flush behind those.
+    Flush,
 }
 
 /// Something that the host must do for the file system.

@@ -134,7 +134,7 @@ impl Ext4 {
                 BlockMap::Extents => known.extents.insert(extent),
                 BlockMap::Indirect => self.point_to(inode, extent, handle),
             }
-            groups.push(self.geometry.group_of(place));
+            groups.extend(self.geometry.groups_of(&extent));
         }
         let placed = !groups.is_empty();
         if self.journals_data() && !whole {
@@ -160,7 +160,7 @@ impl Ext4 {
         handle.blocks.push_back(self.geometry.table_of(inode));
         handle.inodes.push((inode, Matters::ToAll));
         let grew = self.inodes.entry(inode).or_default().extents.end() > end;
-        if grew || to_read {
+        if grew || to_read || placed && how == Placing::Written {
             handle.inodes.push((inode, Matters::ToData));
         }
     }
@@ -260,8 +260,12 @@ impl Ext4 {
             self.point_no_more(inode, from, handle);
         }
         let known = self.inodes.entry(inode).or_default();
-        let cut = known.extents.iter().filter(|extent| extent.at + extent.blocks > from);
-        let groups: Vec<u64> = cut.map(|extent| self.geometry.group_of(extent.place)).collect();
+        let cut = |extent: &Extent| {
+            let kept = from.saturating_sub(extent.at).min(extent.blocks);
+            Extent { blocks: extent.blocks - kept, place: extent.place + kept, ..*extent }
+        };
+        let cut = known.extents.iter().map(cut).filter(|extent| extent.blocks > 0);
+        let groups: Vec<u64> = cut.flat_map(|extent| self.geometry.groups_of(&extent)).collect();
         known.extents.truncate(from);
         for group in groups {
             handle.blocks.extend([MetaBlock::BlockBitmap(group), self.geometry.descriptor_of(group)]);

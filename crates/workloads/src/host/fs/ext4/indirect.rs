@@ -84,21 +84,30 @@ impl Ext4 {
 
     /// Blocks of a file from this one on are about to become free: what pointed to them changes, or becomes free, too.
     pub(super) fn point_no_more(&mut self, inode: InodeId, from: u64, handle: &mut Handle) {
-        let known = self.inodes.entry(inode).or_default();
-        let end = known.extents.end();
-        let mut at = from;
-        while at < end {
-            // Those of the upper levels lead to many, and are met at the first.
-            let is_met = |block: &Indirect| at == from || at == block.leads_to.start;
-            for block in way_to(at).into_iter().filter(|block| is_met(block) && known.extents.has_any(&block.leads_to))
-            {
-                let own = MetaBlock::Indirect(inode, block.nth);
-                if known.extents.has_any(&Blocks { end: from.max(block.leads_to.start), ..block.leads_to }) {
-                    handle.blocks.push_back(own);
-                } else {
-                    handle.freed.push(own);
-                }
+        let extents = &self.inodes.entry(inode).or_default().extents;
+        // On the way to the first of them, each keeps what comes before, and loses what is behind, or a block that
+        // is lost itself: from the last one up.
+        let mut begins = from;
+        for block in way_to(from).iter().rev() {
+            let own = MetaBlock::Indirect(inode, block.nth);
+            let Blocks { start, end } = block.leads_to;
+            let (keeps, loses) = (Blocks { start, end: from }, Blocks { start: begins, end });
+            match (extents.has_any(&keeps), extents.has_any(&loses)) {
+                (true, true) => handle.blocks.push_back(own),
+                (false, _) if extents.has_any(&block.leads_to) => handle.freed.push(own),
+                // What it points to stays, whatever that loses.
+                (true, false) | (false, _) => {}
             }
+            if extents.has_any(&keeps) {
+                begins = end;
+            }
+        }
+        let mut at = next_pointer(from);
+        while at < extents.end() {
+            // Those of the upper levels lead to many, and are met at the first.
+            let met = way_to(at).into_iter().filter(|block| at == block.leads_to.start);
+            let there = met.filter(|block| extents.has_any(&block.leads_to));
+            handle.freed.extend(there.map(|block| MetaBlock::Indirect(inode, block.nth)));
             at = next_pointer(at);
         }
     }
@@ -106,9 +115,9 @@ impl Ext4 {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
-    use super::super::super::kind::{BlockMap, Ext4Settings};
+    use super::super::super::kind::{BlockMap, Ext4Settings, FsKind};
     use super::super::super::layout::Ext4Geometry;
     use super::*;
 
@@ -123,10 +132,10 @@ mod tests {
                 (state >> 33) % below
             };
             let settings = Ext4Settings { block_map: BlockMap::Indirect, ..Ext4Settings::default() };
-            let mut fs = Ext4::new(settings, Ext4Geometry::older(1 << 24), 32);
+            let mut fs = Ext4::new(settings, Ext4Geometry::of_kind(FsKind::Ext3, 1 << 25), 32);
             let reach = [40, 5000, 3_000_000][seed as usize % 3];
             let mut blocks: Vec<u64> = (0..30).map(|_| random(reach)).collect();
-            let mut had: BTreeMap<u64, bool> = BTreeMap::new();
+            let mut had = BTreeSet::new();
             for block in &blocks {
                 let mut handle = Handle::default();
                 if !fs.inodes.entry(FILE).or_default().extents.has_any(&Blocks { start: *block, end: block + 1 }) {
@@ -134,7 +143,7 @@ mod tests {
                 }
                 for one in way_to(*block) {
                     // A new one's bitmap and descriptor change, too.
-                    let is_new = had.insert(one.nth, true).is_none();
+                    let is_new = had.insert(one.nth);
                     let own = MetaBlock::Indirect(FILE, one.nth);
                     assert!(!is_new || handle.blocks.contains(&own), "{block}: {handle:?}");
                     assert!(!is_new || handle.blocks.contains(&MetaBlock::BlockBitmap(block / 32_768)), "{block}");
@@ -143,12 +152,26 @@ mod tests {
             let from = random(reach);
             let mut handle = Handle::default();
             fs.point_no_more(FILE, from, &mut handle);
+            // What each points to: indirect blocks, or (odd numbers) blocks of the file.
+            let pointers = |blocks: &[u64]| {
+                let mut pointers: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+                for block in blocks {
+                    let way: Vec<u64> = way_to(*block).iter().map(|one| one.nth).collect();
+                    let next = way.iter().skip(1).map(|nth| 2 * nth).chain([2 * block + 1]);
+                    way.iter().zip(next).for_each(|(nth, to)| _ = pointers.entry(*nth).or_default().insert(to));
+                }
+                pointers
+            };
+            let before = pointers(&blocks);
             blocks.retain(|block| *block < from);
-            let kept: Vec<u64> = blocks.iter().flat_map(|block| way_to(*block)).map(|one| one.nth).collect();
-            let freed = had.keys().filter(|nth| !kept.contains(nth)).map(|nth| MetaBlock::Indirect(FILE, *nth));
+            let after = pointers(&blocks);
+            let named = |nth: &u64| MetaBlock::Indirect(FILE, *nth);
+            let freed: Vec<MetaBlock> = had.iter().filter(|nth| !after.contains_key(nth)).map(named).collect();
             handle.freed.sort();
-            assert_eq!(handle.freed, freed.collect::<Vec<_>>(), "seed {seed}, from {from}");
-            assert!(handle.blocks.iter().all(|block| !handle.freed.contains(block)), "{handle:?}");
+            assert_eq!(handle.freed, freed, "seed {seed}, from {from}");
+            let changed: BTreeSet<MetaBlock> =
+                after.iter().filter(|(nth, to)| before[nth] != **to).map(|(nth, _)| named(nth)).collect();
+            assert_eq!(handle.blocks.iter().copied().collect::<BTreeSet<_>>(), changed, "seed {seed}, from {from}");
         }
     }
 

@@ -75,10 +75,8 @@ impl NoJournal {
                 block
                 && !self.dirty.contains(&block)
             {
-                let own = self.own.entry(inode).or_default();
-                // Others may have written it home since.
-                own.retain(|other| *other != block);
-                own.push(block);
+                // It may be there already, if another's sync wrote it home since.
+                self.own.entry(inode).or_default().push(block);
             }
             self.dirty.insert(block);
         }
@@ -93,14 +91,6 @@ impl NoJournal {
     /// A block is no more.
     pub fn forget(&mut self, block: MetaBlock) {
         self.dirty.remove(&block);
-        if let MetaBlock::Indirect(inode, _) | MetaBlock::Directory(inode) | MetaBlock::DirectoryLeaf(inode, _) = block
-            && let Some(own) = self.own.get_mut(&inode)
-        {
-            own.retain(|other| *other != block);
-            if own.is_empty() {
-                self.own.remove(&inode);
-            }
-        }
     }
 
     /// A file has a name that is not on the disk.
@@ -119,7 +109,7 @@ impl NoJournal {
         if let Some(first) = self.syncs.iter_mut().find(|sync| sync.inode == inode && !sync.flushes) {
             // The block under way was taken before this change: it is written again.
             first.waiters.push((task, changed));
-            out.push(FsWish::Sleeps(task, FsWait::OthersLog));
+            out.push(FsWish::Sleeps(task, FsWait::Home));
             return true;
         }
         let Some(table) = changed else { return false };
@@ -139,7 +129,8 @@ impl NoJournal {
     ) -> HomeSync {
         // They may have gone home with all that was dirty, and its directory's block with another's sync.
         let mut own = self.own.remove(&inode).unwrap_or_default();
-        own.retain(|block| self.dirty.contains(block));
+        let mut seen = BTreeSet::new();
+        own.retain(|block| self.dirty.contains(block) && seen.insert(*block));
         let named = self.named.remove(&inode).filter(|block| self.dirty.contains(block));
         let left = [table].into_iter().chain(named).collect();
         HomeSync { own, left, waiters, ..HomeSync::of(task, inode) }
@@ -157,10 +148,10 @@ impl NoJournal {
             sync.tags.insert(out.submit(by, FsIo::Home, (geometry.home(*block), BLOCK_SECTORS), false, Waiter::Sync));
         }
         if !blocks.is_empty() {
-            out.push(FsWish::Sleeps(sync.task, FsWait::Log));
+            out.push(FsWish::Sleeps(sync.task, FsWait::Home));
         } else if barrier {
             sync.flushes = true;
-            out.push(FsWish::Sleeps(sync.task, FsWait::Commit));
+            out.push(FsWish::Sleeps(sync.task, FsWait::Flush));
             sync.tags.insert(out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync));
         } else {
             return out.push(FsWish::Done(sync.task));
@@ -180,6 +171,7 @@ impl NoJournal {
         }
         out.push(FsWish::Waits(by));
         self.dirty.clear();
+        self.own.clear();
     }
 
     /// A `sync`, for which all metadata have been sent home: flushes the disk's cache and waits for all of that. Asked
@@ -197,7 +189,7 @@ impl NoJournal {
         if tags.is_empty() {
             return Missing::Nothing;
         }
-        out.push(FsWish::Sleeps(task, FsWait::Commit));
+        out.push(FsWish::Sleeps(task, FsWait::Flush));
         self.whole.insert(task, tags);
         Missing::Metadata
     }
