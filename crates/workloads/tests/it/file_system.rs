@@ -359,14 +359,24 @@ fn the_parts_of_an_fsync_are_told_apart() {
             |nth: u8| (0..processes).flat_map(move |process| [(process, Step::Write(nth)), (process, Step::Fsync)]);
         laws(tested, 7, &(0..60).flat_map(both).collect::<Vec<_>>())
     };
-    for tested in [Tested::Ext4, Tested::NoJournal, Tested::Xfs] {
+    for tested in [Tested::Ext4, Tested::Xfs] {
         let alone = of(tested, 1);
         assert!(!alone.on(WaitsFor::Writing).is_zero() && !alone.on(WaitsFor::Log).is_zero(), "{alone:?}");
         assert_eq!(alone.on(WaitsFor::OthersLog), Span::ZERO, "nobody else has one: {alone:?}");
-        // xfs has no commit block of its own; without a journal the flush comes in its place.
+        // xfs has no commit block of its own.
         assert_eq!(alone.on(WaitsFor::Commit).is_zero(), tested == Tested::Xfs, "{alone:?}");
         // Where two writes fall into one tick of the clock, the second changes no metadata.
         assert!(alone.on(WaitsFor::Flush) * 20 < alone.on(WaitsFor::Writing), "{alone:?}");
+    }
+    // Without a journal there is no log, and a flush behind what is written home.
+    for tested in [Tested::NoJournal, Tested::Ext2] {
+        let alone = of(tested, 1);
+        for what in [WaitsFor::Writing, WaitsFor::Home, WaitsFor::Flush] {
+            assert!(!alone.on(what).is_zero(), "{what:?}: {alone:?}");
+        }
+        for what in [WaitsFor::Log, WaitsFor::OthersLog, WaitsFor::Commit, WaitsFor::LogRoom] {
+            assert!(alone.on(what).is_zero(), "{what:?}: {alone:?}");
+        }
     }
 }
 
