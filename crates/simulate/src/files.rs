@@ -39,7 +39,6 @@ pub(crate) fn file_system(
                 commit: said.commit,
                 barrier: said.barrier,
                 new_blocks: said.new_blocks(),
-                block_map: mount.kind.block_map(),
                 sync: said.sync,
                 dirsync: said.dirsync,
                 batch: (said.min_batch, said.max_batch),

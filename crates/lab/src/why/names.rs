@@ -28,7 +28,7 @@ pub struct Names {
     metadata: &'static str,
 }
 
-/// What it writes beside data, in words.
+/// What a file system writes beside data, in words.
 fn metadata(fs: FsMount) -> &'static str {
     if fs.kind.is_ext() && !fs.options.has_journal { "the file system's metadata" } else { "the journal's writes" }
 }

@@ -147,7 +147,6 @@ fn ext4(recording: &FsRecording, phase: TickPhase, longest: u64) -> Result<(File
         inodes_per_group,
         has_journal,
         new_blocks: MountOptions::of(kind).new_blocks(),
-        block_map: kind.block_map(),
         ..Ext4Settings::default()
     };
     if header.mkfs.contains("-O") && has_journal {

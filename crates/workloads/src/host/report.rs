@@ -55,15 +55,12 @@ impl WaitsFor {
     ];
 
     /// The parts of an `fsync`, in order.
-    pub const OF_SYNC: [WaitsFor; 7] = [
-        WaitsFor::Writing,
-        WaitsFor::OthersLog,
-        WaitsFor::Log,
-        WaitsFor::Commit,
-        WaitsFor::LogRoom,
-        WaitsFor::Home,
-        WaitsFor::Flush,
-    ];
+    pub const OF_SYNC: [WaitsFor; 7] = {
+        let [WaitsFor::Pages, WaitsFor::Room, of_sync @ ..] = WaitsFor::ALL else {
+            panic!("what others wait for first")
+        };
+        of_sync
+    };
 
     /// The end of the sentence "it waits for …".
     pub fn words(self) -> &'static str {

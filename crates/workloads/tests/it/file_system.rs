@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use blksched::{Bio, GroupId, Instant, Op, Priority, Sector, Span, SubmitterId, Tag};
 use blksched_workloads::host::fs::layout::Ext4Geometry;
 use blksched_workloads::host::fs::{
-    BlockMap, Change, Entry, Ext4, Ext4Settings, FileExtents, FileSystem, FsBio, FsWish, InodeId, JournalMode,
+    Change, Entry, Ext4, Ext4Settings, FileExtents, FileSystem, FsBio, FsKind, FsWish, InodeId, JournalMode,
     JournalRace, Known, Missing, NewBlocks, Places, Syncing, TickPhase, Xfs, XfsSettings,
 };
 use blksched_workloads::host::{
@@ -100,7 +100,12 @@ impl Rig {
     fn new(tested: Tested, seed: u64) -> Rig {
         let sectors = 1 << 21;
         let phase = TickPhase::at(Span::ZERO);
-        let geometry = Ext4Geometry::of(sectors);
+        let kind = match tested {
+            Tested::Ext3 => FsKind::Ext3,
+            Tested::Ext2 => FsKind::Ext2,
+            _ => FsKind::Ext4,
+        };
+        let geometry = Ext4Geometry::of_kind(kind, sectors);
         let (journal_start, _) = geometry.journal();
         // A journal so short that it wraps and is checkpointed.
         let usual = Ext4Settings { journal_start, journal_blocks: 1024, ..Ext4Settings::default() };
@@ -123,8 +128,7 @@ impl Rig {
             Tested::NoBarrier => Ext4Settings { barrier: false, ..usual },
             Tested::NoJournal => Ext4Settings { has_journal: false, ..usual },
             Tested::Ext3 | Tested::Ext2 => {
-                let has_journal = tested == Tested::Ext3;
-                Ext4Settings { new_blocks: NewBlocks::AtOnce, block_map: BlockMap::Indirect, has_journal, ..usual }
+                Ext4Settings { new_blocks: NewBlocks::AtOnce, has_journal: tested == Tested::Ext3, ..usual }
             }
         };
         let fs = match tested {

@@ -191,7 +191,7 @@ impl Ext4 {
     }
 
     pub(super) fn know(&mut self, inode: InodeId, known: Known) {
-        let has_leaf = self.settings.block_map == BlockMap::Extents && known.extents.count() > INLINE;
+        let has_leaf = self.geometry.block_map == BlockMap::Extents && known.extents.count() > INLINE;
         let leaf = has_leaf.then_some(1);
         self.inodes.insert(inode, Ext4Inode { extents: known.extents, leaf, ..Ext4Inode::default() });
     }

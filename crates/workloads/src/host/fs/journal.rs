@@ -17,7 +17,7 @@ use blksched::{Instant, Sector, Span};
 
 use super::BLOCK_SECTORS;
 use super::dirty_home::DirtyHome;
-use super::kind::{BlockMap, Ext4Settings};
+use super::kind::Ext4Settings;
 use super::layout::{Ext4Geometry, MetaBlock};
 use super::log_ring::{LogRing, Tid};
 use super::outbox::{Agent, FsIo, FsOutbox, FsTask, FsWait, FsWish};
@@ -35,9 +35,6 @@ use whole::WholeSyncs;
 
 /// Metadata blocks that one descriptor describes.
 const TAGS: u64 = 254;
-
-/// Freed ones that one revoke block names: 8 bytes each, of the older formats 4 (MEMORY).
-const REVOKES: [u64; 2] = [509, 1020];
 
 /// What a checkpoint leaves free beyond a full transaction \[blocks\]: FIT. Recorded: at 367 free blocks of 1023 a
 /// caller checkpoints, at 375 not, and a full transaction has 339.
@@ -384,11 +381,7 @@ impl Journal {
             return self.seal(now, out);
         }
         let count = blocks.len() as u64;
-        let each = match self.settings.block_map {
-            BlockMap::Extents => REVOKES[0],
-            BlockMap::Indirect => REVOKES[1],
-        };
-        let log = count.div_ceil(TAGS).max(1) + count + revokes.div_ceil(each);
+        let log = count.div_ceil(TAGS).max(1) + count + revokes.div_ceil(self.geometry.revokes_in_a_block());
         let logged = log + u64::from(self.settings.async_commit);
         let runs = self.ring.take(logged);
         let data = self.order(ordered, out);

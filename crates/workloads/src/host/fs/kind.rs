@@ -160,8 +160,6 @@ pub struct Ext4Settings {
     pub barrier: bool,
     /// `nodelalloc`, `dioread_lock`.
     pub new_blocks: NewBlocks,
-    /// Whether files have extents; without, new blocks get places at once.
-    pub block_map: BlockMap,
     /// `sync`: writes and removals are stable when they return.
     pub sync: bool,
     /// `dirsync`, which `sync` implies: so are changes of names.
@@ -192,7 +190,6 @@ impl Default for Ext4Settings {
             commit: Span::from_secs(5),
             barrier: true,
             new_blocks: NewBlocks::Unwritten,
-            block_map: BlockMap::Extents,
             sync: false,
             dirsync: false,
             batch: (Span::ZERO, Span::from_ms(15)),

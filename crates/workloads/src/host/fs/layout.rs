@@ -24,9 +24,6 @@ const FLEX: u64 = 16;
 /// Inodes that share a block of the inode table.
 pub(super) const INODES_PER_BLOCK: u64 = 16;
 
-/// Bytes of a block group's descriptor: of ext4, of the older formats.
-const DESCRIPTOR: [u64; 2] = [64, 32];
-
 /// Blocks between the older formats' first inode table and their journal: directories and the reserve's own.
 const BEFORE_JOURNAL: u64 = 6;
 
@@ -115,11 +112,19 @@ impl Ext4Geometry {
 
     /// The block with a group's descriptor.
     pub fn descriptor_of(&self, group: u64) -> MetaBlock {
-        let each = match self.block_map {
-            BlockMap::Extents => DESCRIPTOR[0],
-            BlockMap::Indirect => DESCRIPTOR[1],
+        let bytes = match self.block_map {
+            BlockMap::Extents => 64,
+            BlockMap::Indirect => 32,
         };
-        MetaBlock::Descriptors(group * each / BLOCK_BYTES)
+        MetaBlock::Descriptors(group * bytes / BLOCK_BYTES)
+    }
+
+    /// How many freed blocks one revoke block of the journal names: 8 bytes each, of the older formats 4 (MEMORY).
+    pub(super) fn revokes_in_a_block(&self) -> u64 {
+        match self.block_map {
+            BlockMap::Extents => 509,
+            BlockMap::Indirect => 1020,
+        }
     }
 
     /// The journal's first sector and its length \[blocks\]; an older one's indirect blocks lie between, and count for

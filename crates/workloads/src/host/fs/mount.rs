@@ -96,6 +96,16 @@ pub struct MountOptions {
 }
 
 impl MountOptions {
+    /// Those of `mkfs` and `mount` for this one.
+    pub fn of(kind: FsKind) -> MountOptions {
+        let usual = MountOptions::default();
+        match kind {
+            FsKind::None | FsKind::Ext4 | FsKind::Xfs => usual,
+            FsKind::Ext3 => MountOptions { delalloc: false, ..usual },
+            FsKind::Ext2 => MountOptions { delalloc: false, has_journal: false, ..usual },
+        }
+    }
+
     /// Whether anything is said about synchronous changes.
     fn batches(&self) -> bool {
         let usual = MountOptions::default();
@@ -108,18 +118,6 @@ impl MountOptions {
             (false, _) => NewBlocks::AtOnce,
             (true, true) => NewBlocks::Written,
             (true, false) => NewBlocks::Unwritten,
-        }
-    }
-}
-
-impl MountOptions {
-    /// Those of `mkfs` and `mount` for this one.
-    pub fn of(kind: FsKind) -> MountOptions {
-        let usual = MountOptions::default();
-        match kind {
-            FsKind::None | FsKind::Ext4 | FsKind::Xfs => usual,
-            FsKind::Ext3 => MountOptions { delalloc: false, ..usual },
-            FsKind::Ext2 => MountOptions { delalloc: false, has_journal: false, ..usual },
         }
     }
 }

@@ -23,7 +23,7 @@ mod log;
 mod room;
 
 use items::{CHUNK, CommittedItems, InodeItem, Names};
-use log::Iclog;
+use log::{Forced, Iclog};
 use room::{First, NewerInLog};
 
 /// How often a worker forces the log, if there is anything to force: 30 s of the coarse timer (recorded: 30.7 s).
@@ -64,10 +64,8 @@ pub struct Xfs {
     current: Sequence,
     stable: Sequence,
     active: Iclog,
-    /// The forced buffer that is under way, by its bio.
-    under_way: Option<(u64, Iclog)>,
-    /// If that bio is the flush of the data's disk before it: who sends the buffer, and how long it is \[sectors\].
-    behind_flush: Option<(Agent, u64)>,
+    /// The forced buffer that is under way.
+    under_way: Option<Forced>,
     /// Syncs that flush the disk of the data first, where the log has another one: by bio, who, and what it wants.
     flushing: Vec<(u64, FsTask, Sequence)>,
     /// Whole buffers of long lists that are under way: nothing behind them is written before they have ended.
@@ -108,7 +106,6 @@ impl Xfs {
             stable: 0,
             active: Iclog::default(),
             under_way: None,
-            behind_flush: None,
             flushing: Vec::new(),
             pushed: BTreeSet::new(),
             queued: VecDeque::new(),

@@ -39,7 +39,7 @@ impl Ext4 {
     pub(super) fn credits(&self, now: Instant, inode: InodeId, change: &Change) -> Option<u64> {
         let known = self.inodes.get(&inode);
         let changed = known.and_then(|known| known.changed) != Some(self.phase.tick(now));
-        let allocation = match self.settings.block_map {
+        let allocation = match self.geometry.block_map {
             BlockMap::Extents => credits::ALLOCATION,
             BlockMap::Indirect => credits::POINTERS,
         };
@@ -130,7 +130,7 @@ impl Ext4 {
             let known = self.inodes.entry(inode).or_default();
             let (place, count) = self.places.take(inode, &known.extents, &hole, whole);
             let extent = Extent { at: hole.start, blocks: count, place, written: counts_as_written };
-            match self.settings.block_map {
+            match self.geometry.block_map {
                 BlockMap::Extents => known.extents.insert(extent),
                 BlockMap::Indirect => self.point_to(inode, extent, handle),
             }
@@ -173,7 +173,7 @@ impl Ext4 {
 
     /// The file has other extents now: they are in its leaf, if there are more than the inode holds.
     fn grow(&mut self, inode: InodeId, handle: &mut Handle) {
-        if self.settings.block_map == BlockMap::Indirect {
+        if self.geometry.block_map == BlockMap::Indirect {
             return;
         }
         let count = self.inodes.entry(inode).or_default().extents.count();
@@ -209,7 +209,7 @@ impl Ext4 {
             handle.blocks.push_back(table);
             self.is_orphan(inode, handle);
         }
-        let is_written = appends || self.settings.block_map == BlockMap::Indirect;
+        let is_written = appends || self.geometry.block_map == BlockMap::Indirect;
         let how = if is_written { Placing::Written } else { Placing::Direct };
         self.place(inode, blocks, how, handle);
         if appends {
@@ -256,7 +256,7 @@ impl Ext4 {
 
     /// Frees a file's blocks from this one on.
     fn free(&mut self, inode: InodeId, from: u64, handle: &mut Handle) {
-        if self.settings.block_map == BlockMap::Indirect {
+        if self.geometry.block_map == BlockMap::Indirect {
             self.point_no_more(inode, from, handle);
         }
         let known = self.inodes.entry(inode).or_default();

@@ -117,7 +117,7 @@ impl Ext4 {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use super::super::super::kind::{BlockMap, Ext4Settings, FsKind};
+    use super::super::super::kind::{Ext4Settings, FsKind};
     use super::super::super::layout::Ext4Geometry;
     use super::*;
 
@@ -131,8 +131,7 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 (state >> 33) % below
             };
-            let settings = Ext4Settings { block_map: BlockMap::Indirect, ..Ext4Settings::default() };
-            let mut fs = Ext4::new(settings, Ext4Geometry::of_kind(FsKind::Ext3, 1 << 25), 32);
+            let mut fs = Ext4::new(Ext4Settings::default(), Ext4Geometry::of_kind(FsKind::Ext3, 1 << 25), 32);
             let reach = [40, 5000, 3_000_000][seed as usize % 3];
             let mut blocks: Vec<u64> = (0..30).map(|_| random(reach)).collect();
             let mut had = BTreeSet::new();

@@ -25,6 +25,16 @@ pub(super) struct Iclog {
     pub waiters: Vec<(FsTask, Sequence)>,
 }
 
+/// A forced buffer under way.
+#[derive(Clone, Debug)]
+pub(super) struct Forced {
+    /// Its bio, or that of the flush before it.
+    tag: u64,
+    iclog: Iclog,
+    /// While the flush is under way: who sends the buffer, and how long it is \[sectors\].
+    behind_flush: Option<(Agent, u64)>,
+}
+
 /// The head of each part of a checkpoint \[bytes\].
 const HEAD: u64 = 12;
 
@@ -34,7 +44,7 @@ impl Xfs {
         if wanted == self.current {
             self.push();
         }
-        if let Some((_, iclog)) = &mut self.under_way {
+        if let Some(Forced { iclog, .. }) = &mut self.under_way {
             let what = if wanted <= iclog.last { FsWait::Log } else { FsWait::OthersLog };
             match what {
                 FsWait::Log => iclog.waiters.push((task, wanted)),
@@ -72,7 +82,7 @@ impl Xfs {
 
     /// The worker sends whole buffers as long as there are free ones.
     fn send_queued(&mut self) {
-        let under_way = self.under_way.as_ref().map(|(tag, _)| *tag);
+        let under_way = self.under_way.as_ref().map(|forced| forced.tag);
         let pushed = &self.pushed;
         let has_ended = |(tag, _): &mut (u64, Option<Sequence>)| !pushed.contains(tag) && under_way != Some(*tag);
         let ended = core::iter::from_fn(|| self.buffers.pop_front_if(has_ended));
@@ -123,14 +133,12 @@ impl Xfs {
     pub(super) fn write(&mut self, by: Agent) {
         let iclog = core::mem::take(&mut self.active);
         let sectors = (self.settings.header_bytes() + iclog.bytes).div_ceil(512);
-        let tag = if self.settings.own_disk {
-            self.behind_flush = Some((by, sectors));
-            self.out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync)
-        } else {
-            self.send_forced(by, sectors)
+        let (tag, behind_flush) = match self.settings.own_disk {
+            true => (self.out.submit(by, FsIo::Flush, (Sector(0), 0), false, Waiter::Sync), Some((by, sectors))),
+            false => (self.send_forced(by, sectors), None),
         };
         self.out.push(FsWish::Waits(by));
-        self.under_way = Some((tag, iclog));
+        self.under_way = Some(Forced { tag, iclog, behind_flush });
     }
 
     fn send_forced(&mut self, by: Agent, sectors: u64) -> u64 {
@@ -159,17 +167,15 @@ impl Xfs {
         if self.home_ended(tag) {
             return;
         }
-        if self.under_way.as_ref().is_some_and(|(of, _)| *of == tag)
-            && let Some((by, sectors)) = self.behind_flush.take()
-        {
-            let log = self.send_forced(by, sectors);
-            self.out.push(FsWish::Waits(by));
-            self.under_way = self.under_way.take().map(|(_, iclog)| (log, iclog));
-            return;
-        }
         let whole = self.pushed.remove(&tag);
-        match self.under_way.take_if(|(of, _)| *of == tag) {
-            Some((_, iclog)) => {
+        match self.under_way.take_if(|forced| forced.tag == tag) {
+            Some(Forced { iclog, behind_flush: Some((by, sectors)), .. }) => {
+                let tag = self.send_forced(by, sectors);
+                self.out.push(FsWish::Waits(by));
+                self.under_way = Some(Forced { tag, iclog, behind_flush: None });
+                return;
+            }
+            Some(Forced { iclog, .. }) => {
                 self.log_is_stable(iclog.last);
                 iclog.waiters.into_iter().for_each(|(task, _)| self.out.push(FsWish::Done(task)));
             }
